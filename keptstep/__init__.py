@@ -5,7 +5,6 @@ a database.
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 #: Public name -> the module that defines it.
@@ -34,6 +33,8 @@ def __dir__() -> list[str]:
 
 def _version() -> str:
     """Return the version of the installed distribution, or "0+unknown" in a bare checkout."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("keptstep")
     except PackageNotFoundError:

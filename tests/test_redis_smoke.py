@@ -23,13 +23,17 @@ def test_each_test_starts_with_an_empty_database(redis_url: str, turn: str) -> N
 def test_a_message_reaches_an_actor_through_a_real_redis(redis_url: str) -> None:
     broker = RedisBroker(url=redis_url, middleware=[])
     heard: queue.SimpleQueue[str] = queue.SimpleQueue()
-    actor = dramatiq.actor(heard.put, broker=broker, actor_name="hear", queue_name="smoke")
+
+    @dramatiq.actor(broker=broker, queue_name="smoke")
+    def hear(word: str) -> None:
+        heard.put(word)
+
     worker = dramatiq.Worker(broker, worker_threads=1, worker_timeout=100)
     worker.start()
     try:
-        actor.send("a step is ready")
+        hear.send("a step is ready")
         assert heard.get(timeout=30) == "a step is ready"
-        broker.join(actor.queue_name, timeout=30_000)
+        broker.join(hear.queue_name, timeout=30_000)
     finally:
         worker.stop()
         broker.close()
