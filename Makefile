@@ -6,8 +6,9 @@ VENV   := .venv
 PY     := $(VENV)/bin/python
 STAMP  := $(VENV)/.keptstep-setup
 PYTEST := $(PY) -m pytest
-COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile pyproject.toml --quiet --universal \
-	--python-version 3.11 --generate-hashes --no-emit-index-url --extra redis --extra postgres
+COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" uv pip compile --quiet --universal \
+	--python-version 3.11 --generate-hashes --no-emit-index-url
+RUNTIME := pyproject.toml --extra redis --extra postgres
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test quick chaos lint type format lock bench coverage clean
@@ -59,8 +60,9 @@ format: setup ## rewrite the code in the project's style
 
 lock: ## pin the dependencies again (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
-	$(COMPILE) --output-file requirements/base.txt
-	$(COMPILE) --group dev --output-file requirements/dev.txt
+	$(COMPILE) $(RUNTIME) --output-file requirements/base.txt
+	$(COMPILE) --group build --output-file requirements/build.txt
+	$(COMPILE) $(RUNTIME) --group dev --output-file requirements/dev.txt
 
 bench: setup ## measure what a kept step costs
 	$(PY) bench/run.py
