@@ -1,0 +1,86 @@
+"""Settings: read once, from arguments or from ``KEPTSTEP_*`` variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+
+from keptstep.models.errors import BadInput
+
+PREFIX = "KEPTSTEP_"
+
+
+def default_home() -> Path:
+    """Return the platform's folder for a user's data, with our name."""
+    return user_data_path("keptstep", appauthor=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set. Times are in seconds, sizes in bytes."""
+
+    home: Path
+    workers: int = 8  #: steps run side by side in one process
+    lease: float = 15.0  #: how long a silent worker keeps its step (D5)
+    sweep: float = 1.0  #: how often lost work is looked for
+    busy_timeout: float = 10.0  #: how long to wait for another process's write
+    max_result: int = 1 << 30  #: the largest result that is kept
+    max_steps: int = 100_000  #: steps of one task (D32)
+    grace: float = 5.0  #: how long a planned shutdown waits for running steps
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that would make the engine stand still."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "home" and value <= 0:
+                name = PREFIX + field.name.upper()
+                raise BadInput(f"the setting {name} must be above 0, not {value}")
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.home / "keptstep.db"
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of payloads."""
+        return self.home / "blobs"
+
+    @property
+    def worker_locks(self) -> Path:
+        """The folder in which every living worker holds a file lock."""
+        return self.home / "workers"
+
+    @classmethod
+    def load(
+        cls,
+        home: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        **given: Any,
+    ) -> Settings:
+        """Build the settings: what is given, else ``KEPTSTEP_<NAME>``, else the default.
+
+        Raises ``BadInput`` for a variable that is not a number.
+        """
+        env = os.environ if environ is None else environ
+        place = Path(home or env.get(PREFIX + "HOME") or default_home()).expanduser().absolute()
+        settings = cls(home=place)
+        for field in fields(cls):
+            text = env.get(PREFIX + field.name.upper())
+            if field.name != "home" and text:
+                default = getattr(settings, field.name)
+                settings = replace(settings, **{field.name: _number(field.name, text, default)})
+        return replace(settings, **given)
+
+
+def _number(name: str, text: str, default: float) -> float | int:
+    try:
+        return int(text) if isinstance(default, int) else float(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise BadInput(f"{PREFIX}{name.upper()} must be {kind}, not {text!r}") from None

@@ -1,0 +1,336 @@
+"""The ports: what the use cases need from the world, as protocols.
+
+Three around the kernel (R12): ``TaskStore`` with the lease and the events inside, the
+``ArtifactStore`` and the ``ToolRunner``. Two of the surroundings: ``Doorbell`` and ``Clock``.
+
+Rules every ``TaskStore`` keeps, shown by ``keptstep.testing``:
+
+* a verb is one transaction, durable when it returns, or it raises and changed nothing;
+* every status change has its event in the same transaction, numbered without a gap per task;
+* every write that takes a lease checks the lease's token and that the row is still running, and
+  raises ``LeaseLost`` otherwise;
+* time is the store's own clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+from keptstep.models.artifacts import ArtifactRef, Blob
+from keptstep.models.events import Event
+from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
+from keptstep.models.records import (
+    Attempt,
+    Failure,
+    NewArtifact,
+    NewStep,
+    NewTask,
+    Step,
+    StepLease,
+    Task,
+    TaskLease,
+)
+from keptstep.workflows.kernel import Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a verb on a step changed, and who has to be told after the commit."""
+
+    step: Step
+    readied: tuple[StepId, ...] = ()  #: steps whose last need this was: ring them
+    task_due: bool = False  #: the task's advance became due, or its holder has news: ring it
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What may be claimed now and so deserves a ring."""
+
+    steps: tuple[StepId, ...]
+    tasks: tuple[TaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Leases that a renewal found gone."""
+
+    steps: frozenset[StepId]
+    tasks: frozenset[TaskId]
+
+
+class Clock(Protocol):
+    """The store's time."""
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        ...
+
+
+class TaskStore(Protocol):
+    """Tasks, steps, attempts, leases, events and the records of artifacts."""
+
+    # -- tasks -------------------------------------------------------------------------------
+    def submit(self, new: NewTask) -> tuple[Task, bool]:
+        """Keep a new task, ready to be advanced, and its conversation if that is new.
+
+        Returns the task and whether it was made now. With a key used before, the first task is
+        returned; raises ``KeyConflict`` if that one had another workflow or input.
+        """
+        ...
+
+    def claim_task(self, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease | None:
+        """Take the advance of a task for ``lease`` seconds, token and attempts one higher.
+
+        ``None`` when it is not ready, not due, or its attempts are used up.
+        """
+        ...
+
+    def plan(self, lease: TaskLease, steps: Sequence[NewStep]) -> list[Step]:
+        """Keep new steps of an advance: ready, or pending while a step they need is not done.
+
+        Raises ``LeaseLost``; ``BadInput`` when a name exists, a need is unknown or does not
+        come earlier, or the task would have more steps than its limit (D32).
+        """
+        ...
+
+    def leave(self, lease: TaskLease, seen: int) -> Task:
+        """Give the advance up because the function waits; ``seen`` is the ``wakes`` it knew.
+
+        The task waits, or is ready at once if a step finished after ``seen``. The attempts go
+        back to 0: this advance ended well.
+        """
+        ...
+
+    def release_task(self, lease: TaskLease) -> Task:
+        """Give the advance back for a planned shutdown: ready, the attempt not counted (D16)."""
+        ...
+
+    def finish_task(self, lease: TaskLease, result: NewArtifact) -> Task:
+        """Record the function's result: the task is done."""
+        ...
+
+    def fail_task(self, lease: TaskLease, failure: Failure, delay: float | None) -> Task:
+        """Record that the advance ended badly: due again in ``delay`` seconds, or failed.
+
+        It fails for good with ``delay`` ``None`` or when its attempts are used up.
+        """
+        ...
+
+    def block_task(self, lease: TaskLease, failure: Failure) -> Task:
+        """Stop the task for an operator."""
+        ...
+
+    def reopen_task(self, task_id: TaskId, by: str, why: str) -> Task:
+        """Set a blocked or failed task going again, its attempts back to 0.
+
+        Raises ``IllegalMove`` when it is neither.
+        """
+        ...
+
+    # -- steps -------------------------------------------------------------------------------
+    def claim_step(self, step_id: StepId, worker: WorkerId, lease: float) -> StepLease | None:
+        """Take a ready, due step: lease, token + 1, attempts + 1, ``tool_call_started`` at once.
+
+        ``None`` when it is not ready, not due, or its attempts are used up.
+        """
+        ...
+
+    def mark(self, lease: StepLease, payload: NewArtifact) -> None:
+        """Record ``payload_persisted``: from here recovery rolls forward without a call (D19)."""
+        ...
+
+    def finish(self, lease: StepLease, payload: NewArtifact) -> Settled:
+        """Record the result: done, ``tool_result_persisted``, lease free, needs readied.
+
+        ``payload_persisted`` is written too if ``mark`` did not.
+        """
+        ...
+
+    def retry(self, lease: StepLease, failure: Failure, delay: float) -> Settled:
+        """Record a failed attempt; the step is ready again, due in ``delay`` seconds."""
+        ...
+
+    def fail(self, lease: StepLease, failure: Failure) -> Settled:
+        """Record a dead letter; steps that need it are cancelled with it."""
+        ...
+
+    def block(self, lease: StepLease, failure: Failure) -> Settled:
+        """Record that the outcome is unknown: the step is uncertain (D1)."""
+        ...
+
+    def release(self, lease: StepLease) -> Settled:
+        """Give a step back before its call began: ready at once, the attempt not counted (D16)."""
+        ...
+
+    def keep_late(self, lease: StepLease, payload: NewArtifact) -> None:
+        """Keep the result of an attempt that lost its lease as evidence: one event (D18)."""
+        ...
+
+    def requeue(self, step_id: StepId, by: str, why: str) -> Settled:
+        """Set a failed step going again with a fresh cap of attempts, as an operator.
+
+        Raises ``IllegalMove`` when it is not failed, or its task is finished.
+        """
+        ...
+
+    # -- leases and recovery -----------------------------------------------------------------
+    def renew(
+        self, worker: WorkerId, lease: float, steps: Collection[StepId], tasks: Collection[TaskId]
+    ) -> Lost:
+        """Move the end of this worker's leases to now + ``lease`` seconds.
+
+        A step is renewed at most to its hard deadline. Returns those no longer held.
+        """
+        ...
+
+    def owners(self) -> set[WorkerId]:
+        """Return every worker that holds a lease now, live or not."""
+        ...
+
+    def orphans(self, dead: Collection[WorkerId], limit: int = 100) -> list[Step]:
+        """Return running steps whose lease ended or whose owner is in ``dead``."""
+        ...
+
+    def recover(
+        self, found: Step, decision: Decision, dead: Collection[WorkerId] = ()
+    ) -> Settled | None:
+        """Carry out the kernel's decision on an orphan; ``None`` if it moved since it was read.
+
+        Roll forward finishes it under a token one higher, with the artifact it was marked with.
+        """
+        ...
+
+    def recover_tasks(self, dead: Collection[WorkerId], limit: int = 100) -> list[Task]:
+        """Take advances back whose lease ended or whose owner is dead: ready, or failed."""
+        ...
+
+    def due(self, limit: int = 1000) -> Due:
+        """Return what is ready and due."""
+        ...
+
+    # -- reading -----------------------------------------------------------------------------
+    def task(self, task_id: TaskId) -> Task:
+        """Return one task; raises ``NotFound``."""
+        ...
+
+    def tasks(self, limit: int = 100, *, unfinished: bool = False) -> list[Task]:
+        """Return tasks, newest first."""
+        ...
+
+    def task_ids(self, fragment: str) -> list[TaskId]:
+        """Return up to 10 tasks whose id begins or ends with the fragment (D48)."""
+        ...
+
+    def step_ids(self, fragment: str) -> list[StepId]:
+        """Return up to 10 steps whose id begins or ends with the fragment."""
+        ...
+
+    def artifact_ids(self, fragment: str) -> list[ArtifactId]:
+        """Return up to 10 artifacts whose id begins or ends with the fragment."""
+        ...
+
+    def step(self, step_id: StepId) -> Step:
+        """Return one step; raises ``NotFound``."""
+        ...
+
+    def steps(self, task_id: TaskId) -> list[Step]:
+        """Return the steps of a task by position."""
+        ...
+
+    def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
+        """Return the newest event's number and the steps finished by events after ``after``."""
+        ...
+
+    def attempts(self, step_id: StepId) -> list[Attempt]:
+        """Return the attempts of a step by number."""
+        ...
+
+    def events(self, task_id: TaskId, after: int = 0, limit: int = 1000) -> list[Event]:
+        """Return events numbered above ``after``, by number."""
+        ...
+
+    def artifact(self, artifact_id: ArtifactId) -> ArtifactRef:
+        """Return one artifact's record; raises ``NotFound``."""
+        ...
+
+    def sources(self, artifact_id: ArtifactId) -> list[ArtifactId]:
+        """Return the artifacts this one names as its sources (R76)."""
+        ...
+
+    def conversation_tasks(self, conversation_id: ConversationId) -> list[Task]:
+        """Return the tasks of a conversation, oldest first."""
+        ...
+
+    def now(self) -> float:
+        """Return the store's time in seconds."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and threads; what was committed stays."""
+        ...
+
+
+class ArtifactStore(Protocol):
+    """Payloads as files named by their hash: kept once, checked on every read."""
+
+    def put(self, chunks: Iterable[bytes], limit: int | None = None) -> Blob:
+        """Keep a payload: temporary file, sync, rename, sync of the directory.
+
+        Streams: memory does not grow with the size. Durable when it returns. Raises
+        ``TooLarge`` above ``limit`` bytes, with nothing left behind.
+        """
+        ...
+
+    def open(self, sha: Sha256) -> BinaryIO:
+        """Open a payload whose bytes were checked against the hash first.
+
+        Raises ``ArtifactMissing`` or ``ArtifactCorrupt``; never gives wrong bytes.
+        """
+        ...
+
+    def read(self, sha: Sha256) -> bytes:
+        """Return the checked bytes; raises as ``open``."""
+        ...
+
+    def intact(self, sha: Sha256) -> bool:
+        """Whether the payload is there and matches its hash."""
+        ...
+
+    def shas(self) -> Iterable[Sha256]:
+        """Yield the hash of every payload held."""
+        ...
+
+
+class ToolRunner(Protocol):
+    """Runs the call of a claimed step and keeps what it returns."""
+
+    def run(self, lease: StepLease) -> NewArtifact:
+        """Call the tool within the step's deadline and keep its result in the artifact store.
+
+        Raises ``CallFailed`` when no result could be kept.
+        """
+        ...
+
+
+class CallFailed(Exception):
+    """A call left no result: how it ended, the policy's wait in seconds, and the description."""
+
+    def __init__(self, end: str, wait: float | None, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.end = end
+        self.wait = wait
+        self.failure = failure
+
+
+class Doorbell(Protocol):
+    """Tells workers that there may be work. May lose, repeat or reorder rings without harm."""
+
+    def ring_step(self, step_id: StepId) -> None:
+        """A step may be ready."""
+        ...
+
+    def ring_task(self, task_id: TaskId) -> None:
+        """A task's advance may be due, or its holder may have news."""
+        ...
