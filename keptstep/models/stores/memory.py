@@ -1,0 +1,17 @@
+"""The task store in memory: the twin of the SQL store, for tests and tutorials."""
+
+from __future__ import annotations
+
+from keptstep.models.stores.memory_leases import LeaseVerbs
+from keptstep.models.stores.memory_plan import PlanVerbs
+from keptstep.models.stores.memory_reads import Reads
+from keptstep.models.stores.memory_steps import StepVerbs
+from keptstep.models.stores.memory_tasks import TaskVerbs
+
+
+class MemoryTaskStore(TaskVerbs, PlanVerbs, StepVerbs, LeaseVerbs, Reads):
+    """A ``TaskStore`` that forgets everything with its process.
+
+    Safe to share between threads. ``clock`` is where its time comes from, ``max_steps`` the
+    limit of steps per task (D32).
+    """
