@@ -167,3 +167,28 @@ class Failure:
     reason: str
     error: Kept
     text: NewArtifact | None = None  #: recorded together with the failure
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What a verb on a step changed, and who has to be told after the commit."""
+
+    step: Step
+    readied: tuple[StepId, ...] = ()  #: steps whose last need this was: ring them
+    task_due: bool = False  #: the task's advance became due, or its holder has news: ring it
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """What may be claimed now and so deserves a ring."""
+
+    steps: tuple[StepId, ...]
+    tasks: tuple[TaskId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Leases that a renewal found gone."""
+
+    steps: frozenset[StepId]
+    tasks: frozenset[TaskId]

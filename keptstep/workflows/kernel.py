@@ -7,52 +7,27 @@ carries a reason a person can read, and every caller matches all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from keptstep.models.artifacts import Effect
+from keptstep.models.decisions import Block, Decision, Fail, LeaveAlone, Retry, Run
+from keptstep.models.ids import StepId
 from keptstep.models.records import Step
 from keptstep.models.states import STEP_FINISHED, StepStatus
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Run the step; with ``roll_forward`` its kept payload finishes it and nothing is called."""
-
-    reason: str
-    roll_forward: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Stop: it may already have acted, and only a verdict can say."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """Give it up for good: its attempts are used up, or trying again cannot help."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LeaveAlone:
-    """Do nothing: finished, held by a live worker, or not due."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """Try again after ``delay`` seconds."""
-
-    reason: str
-    delay: float
-
-
-Decision = Run | Block | Fail | LeaveAlone
+__all__ = [
+    "Block",
+    "CallEnd",
+    "Decision",
+    "Fail",
+    "LeaveAlone",
+    "Retry",
+    "Run",
+    "failure_decision",
+    "next_unfinished_step",
+    "resume_decision",
+    "runnable_steps",
+]
 
 
 class CallEnd(StrEnum):
@@ -156,5 +131,5 @@ _TOLD = {
 }
 
 
-def _needs_met(step: Step, done: set[bytes] | set[object]) -> bool:
+def _needs_met(step: Step, done: set[StepId]) -> bool:
     return all(need in done for need in step.needs)

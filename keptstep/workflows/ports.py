@@ -15,49 +15,38 @@ Rules every ``TaskStore`` keeps, shown by ``keptstep.testing``:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from keptstep.models.artifacts import ArtifactRef, Blob
+from keptstep.models.decisions import Decision
 from keptstep.models.events import Event
 from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
 from keptstep.models.records import (
     Attempt,
+    Due,
     Failure,
+    Lost,
     NewArtifact,
     NewStep,
     NewTask,
+    Settled,
     Step,
     StepLease,
     Task,
     TaskLease,
 )
-from keptstep.workflows.kernel import Decision
 
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What a verb on a step changed, and who has to be told after the commit."""
-
-    step: Step
-    readied: tuple[StepId, ...] = ()  #: steps whose last need this was: ring them
-    task_due: bool = False  #: the task's advance became due, or its holder has news: ring it
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """What may be claimed now and so deserves a ring."""
-
-    steps: tuple[StepId, ...]
-    tasks: tuple[TaskId, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """Leases that a renewal found gone."""
-
-    steps: frozenset[StepId]
-    tasks: frozenset[TaskId]
+__all__ = [
+    "ArtifactStore",
+    "CallFailed",
+    "Clock",
+    "Doorbell",
+    "Due",
+    "Lost",
+    "Settled",
+    "TaskStore",
+    "ToolRunner",
+]
 
 
 class Clock(Protocol):

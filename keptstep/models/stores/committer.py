@@ -1,0 +1,191 @@
+"""Group commit: every writer of the process goes through one thread.
+
+While one batch is being synced the next one gathers, so that eight callers at once cost about
+one sync and not eight. Each caller has a SAVEPOINT of its own, so that one refused change takes
+nothing else with it, and is answered only after the COMMIT has returned.
+
+A COMMIT that raises leaves open whether it happened. The batch wrote its number into
+``commit_mark``: a fresh connection reads it back and so knows.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from keptstep.models.errors import CommitUnknown, StoreError
+from keptstep.models.stores.engine import told
+from keptstep.models.tables import METADATA
+
+if TYPE_CHECKING:
+    from keptstep.workflows.ports import Clock
+
+T = TypeVar("T")
+
+_MARK = METADATA.tables["commit_mark"]
+_SET_MARK = (
+    update(_MARK)
+    .where(_MARK.c.writer == bindparam("who"))
+    .values(batch=bindparam("number"), at=bindparam("time"))
+)
+_MAX_BATCH = 256
+_FORGET_AFTER = 7 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tx:
+    """One caller's part of a transaction: the connection and the store's time."""
+
+    connection: Connection
+    now: float
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[Tx], Any]
+    answer: Future[Any]
+
+
+class Committer:
+    """The one thread that writes to the database."""
+
+    def __init__(self, engine: Engine, database: Path, clock: Clock) -> None:
+        self._engine = engine
+        self._database = database
+        self._clock = clock
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._name = secrets.token_hex(16)
+        self._batch = 0
+        self._closed = threading.Event()
+        self._register()
+        self._thread = threading.Thread(target=self._serve, name="keptstep-commit", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Callable[[Tx], T]) -> T:
+        """Run ``work`` in a transaction and return its value once that is durable.
+
+        What ``work`` raises is raised here and changed nothing. Raises ``StoreError`` when the
+        store could not do it, ``CommitUnknown`` when it cannot be known.
+        """
+        if self._closed.is_set():
+            raise StoreError(f"the store of {self._database} is closed")
+        answer: Future[T] = Future()
+        self._jobs.put(_Job(work, answer))
+        return answer.result()
+
+    def close(self) -> None:
+        """Commit what was asked for so far, then stop the thread."""
+        if not self._closed.is_set():
+            self._closed.set()
+            self._jobs.put(None)
+            self._thread.join()
+            self._engine.dispose()
+
+    # -- the thread --------------------------------------------------------------------------
+    def _serve(self) -> None:
+        while True:
+            batch, last = self._gather()
+            if batch:
+                self._commit(batch)
+            if last:
+                return
+
+    def _gather(self) -> tuple[list[_Job], bool]:
+        first = self._jobs.get()
+        if first is None:
+            return [], True
+        batch = [first]
+        while len(batch) < _MAX_BATCH:
+            try:
+                job = self._jobs.get_nowait()
+            except Empty:
+                break
+            if job is None:
+                return batch, True
+            batch.append(job)
+        return batch, False
+
+    def _commit(self, batch: list[_Job]) -> None:
+        answers: list[tuple[_Job, Any, BaseException | None]] = []
+        try:
+            with self._engine.connect() as connection:
+                transaction = connection.begin()
+                try:
+                    answers = [self._one(connection, job, len(batch)) for job in batch]
+                    self._batch += 1
+                    self._mark(connection)
+                except BaseException:
+                    transaction.rollback()
+                    raise
+                self._end(transaction)
+        except Exception as error:
+            self._refuse(batch, error)
+            return
+        for job, value, refused in answers:
+            if refused is None:
+                job.answer.set_result(value)
+            else:
+                job.answer.set_exception(refused)
+
+    def _one(self, connection: Connection, job: _Job, many: int) -> tuple[_Job, Any, Any]:
+        """Run one caller's work; what it raises is its own unless the transaction is gone."""
+        tx = Tx(connection, self._clock.now())
+        connection.exec_driver_sql("SAVEPOINT caller")
+        try:
+            value = job.work(tx)
+        except Exception as error:
+            connection.exec_driver_sql("ROLLBACK TO caller")
+            connection.exec_driver_sql("RELEASE caller")
+            if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
+                error = told(error, self._database)
+            return job, None, error
+        connection.exec_driver_sql("RELEASE caller")
+        return job, value, None
+
+    def _end(self, transaction: Any) -> None:
+        try:
+            transaction.commit()
+        except Exception as error:
+            if not self._read_back():
+                raise told(error, self._database) from error
+
+    def _read_back(self) -> bool:
+        """Whether the batch whose COMMIT raised is in the database after all."""
+        try:
+            self._engine.dispose()
+            with self._engine.connect() as connection:
+                query = select(_MARK.c.batch).where(_MARK.c.writer == self._name)
+                found = connection.execute(query).scalar()
+        except Exception as error:
+            raise CommitUnknown(
+                f"a commit to {self._database} failed and could not be read back: look at the "
+                "disk, then resume"
+            ) from error
+        return found == self._batch
+
+    def _refuse(self, batch: list[_Job], error: Exception) -> None:
+        known = error if isinstance(error, StoreError) else told(error, self._database)
+        for job in batch:
+            job.answer.set_exception(known)
+
+    def _mark(self, connection: Connection) -> None:
+        parameters = {"who": self._name, "number": self._batch, "time": self._clock.now()}
+        connection.execute(_SET_MARK, parameters)
+
+    def _register(self) -> None:
+        now = self._clock.now()
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(delete(_MARK).where(_MARK.c.at < now - _FORGET_AFTER))
+                connection.execute(insert(_MARK).values(writer=self._name, batch=0, at=now))
+        except DBAPIError as error:
+            raise told(error, self._database) from None

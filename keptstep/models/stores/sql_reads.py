@@ -1,0 +1,181 @@
+"""What the store can be asked: plain selects on one committed snapshot each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Table, bindparam, func, or_, select
+
+from keptstep.models.artifacts import ArtifactRef
+from keptstep.models.errors import BadInput, NotFound
+from keptstep.models.events import Event, EventKind
+from keptstep.models.ids import (
+    ArtifactId,
+    ConversationId,
+    StepId,
+    TaskId,
+    WorkerId,
+    is_fragment,
+)
+from keptstep.models.records import Attempt, Due, Step, Task
+from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus
+from keptstep.models.stores.sql_recovery import orphaned
+from keptstep.models.stores.sql_rows import (
+    ARTIFACT,
+    ATTEMPT,
+    EVENT,
+    NEED,
+    SOURCE,
+    STEP,
+    TASK,
+    as_attempt,
+    as_event,
+    as_ref,
+    as_step,
+    as_task,
+    chunks,
+)
+
+_Id = TypeVar("_Id", bound=bytes)
+
+_FINISHING = (EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED)
+_NEWEST = select(func.coalesce(func.max(EVENT.c.seq), 0)).where(
+    EVENT.c.task_id == bindparam("task")
+)
+_FINISHED_BY = select(EVENT.c.step_id).where(
+    EVENT.c.task_id == bindparam("task"),
+    EVENT.c.seq > bindparam("after"),
+    EVENT.c.seq <= bindparam("newest"),
+    EVENT.c.kind.in_(_FINISHING),
+)
+
+
+def task(connection: Connection, task_id: TaskId) -> Task:
+    """Return one task."""
+    row = connection.execute(select(TASK).where(TASK.c.id == task_id)).first()
+    if row is None:
+        raise NotFound(f"there is no task {task_id.hex()}")
+    return as_task(row)
+
+
+def tasks(connection: Connection, limit: int, unfinished: bool) -> list[Task]:
+    """Return tasks, newest first: ids grow with time."""
+    query = select(TASK).order_by(TASK.c.id.desc()).limit(limit)
+    if unfinished:
+        query = query.where(TASK.c.status.in_(TASK_UNFINISHED))
+    return [as_task(row) for row in connection.execute(query)]
+
+
+def conversation_tasks(connection: Connection, conversation_id: ConversationId) -> list[Task]:
+    """Return a conversation's tasks, oldest first."""
+    query = select(TASK).where(TASK.c.conversation_id == conversation_id).order_by(TASK.c.id)
+    return [as_task(row) for row in connection.execute(query)]
+
+
+def step(connection: Connection, step_id: StepId) -> Step:
+    """Return one step."""
+    row = connection.execute(select(STEP).where(STEP.c.id == step_id)).first()
+    if row is None:
+        raise NotFound(f"there is no step {step_id.hex()}")
+    needs = select(NEED.c.needs_id).where(NEED.c.step_id == step_id).order_by(NEED.c.needs_id)
+    return as_step(row, connection.execute(needs).scalars().all())
+
+
+def steps(connection: Connection, task_id: TaskId) -> list[Step]:
+    """Return a task's steps by position."""
+    query = select(STEP).where(STEP.c.task_id == task_id).order_by(STEP.c.position)
+    return _with_needs(connection, query, task_id)
+
+
+def settled(connection: Connection, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
+    """Return the newest event's number and the steps that finished after ``after``."""
+    newest = int(connection.execute(_NEWEST, {"task": task_id}).scalar_one())
+    span = {"task": task_id, "after": after, "newest": newest}
+    wanted = list(dict.fromkeys(connection.execute(_FINISHED_BY, span).scalars()))
+    found: list[Step] = []
+    for some in chunks(wanted):
+        rows = connection.execute(select(STEP).where(STEP.c.id.in_(some)))
+        found.extend(as_step(row) for row in rows)
+    return newest, found
+
+
+def attempts(connection: Connection, step_id: StepId) -> list[Attempt]:
+    """Return a step's attempts by number."""
+    query = select(ATTEMPT).where(ATTEMPT.c.step_id == step_id).order_by(ATTEMPT.c.n)
+    return [as_attempt(row) for row in connection.execute(query)]
+
+
+def events(connection: Connection, task_id: TaskId, after: int, limit: int) -> list[Event]:
+    """Return a task's events above a number."""
+    query = select(EVENT).where(EVENT.c.task_id == task_id, EVENT.c.seq > after)
+    rows = connection.execute(query.order_by(EVENT.c.seq).limit(limit))
+    return [as_event(row) for row in rows]
+
+
+def artifact(connection: Connection, artifact_id: ArtifactId) -> ArtifactRef:
+    """Return one artifact's record."""
+    row = connection.execute(select(ARTIFACT).where(ARTIFACT.c.id == artifact_id)).first()
+    if row is None:
+        raise NotFound(f"there is no artifact {artifact_id.hex()}")
+    return as_ref(row)
+
+
+def sources(connection: Connection, artifact_id: ArtifactId) -> list[ArtifactId]:
+    """Return what an artifact was derived from."""
+    query = select(SOURCE.c.source_id).where(SOURCE.c.artifact_id == artifact_id)
+    rows = connection.execute(query.order_by(SOURCE.c.source_id)).scalars()
+    return [ArtifactId(value) for value in rows]
+
+
+def owners(connection: Connection) -> set[WorkerId]:
+    """Return every holder of a lease."""
+    found: set[WorkerId] = set()
+    for table in (STEP, TASK):
+        query = select(table.c.owner).where(table.c.status == "running").distinct()
+        found.update(WorkerId(owner) for owner in connection.execute(query).scalars())
+    return found
+
+
+def orphans(
+    connection: Connection, now: float, dead: Collection[WorkerId], limit: int
+) -> list[Step]:
+    """Return running steps whose holder is gone, the longest gone first."""
+    query = select(STEP).where(orphaned(STEP, now, dead)).order_by(STEP.c.lease_until)
+    return [as_step(row) for row in connection.execute(query.limit(limit))]
+
+
+def due(connection: Connection, now: float, limit: int) -> Due:
+    """Return what may be claimed now, longest due first."""
+    found: list[list[Any]] = []
+    for table, ready in ((STEP, StepStatus.READY), (TASK, TaskStatus.READY)):
+        query = select(table.c.id).where(table.c.status == ready.value, table.c.due_at <= now)
+        found.append(
+            list(connection.execute(query.order_by(table.c.due_at).limit(limit)).scalars())
+        )
+    return Due(tuple(StepId(i) for i in found[0]), tuple(TaskId(i) for i in found[1]))
+
+
+def matching(connection: Connection, kind: str, fragment: str) -> list[bytes]:
+    """Return up to 10 ids of a table that begin or end with a fragment (D48)."""
+    if not is_fragment(fragment):
+        raise BadInput(f"{fragment[:40]!r} is no id: ids are hexadecimal digits")
+    table: Table = {"task": TASK, "step": STEP, "artifact": ARTIFACT}[kind]
+    digits = fragment.replace("-", "").lower()
+    text = func.lower(func.hex(table.c.id))
+    like = or_(text.like(f"{digits}%"), text.like(f"%{digits}"))
+    return list(connection.execute(select(table.c.id).where(like).limit(10)).scalars())
+
+
+def _with_needs(connection: Connection, query: Any, task_id: TaskId) -> list[Step]:
+    needs: dict[bytes, list[bytes]] = defaultdict(list)
+    pairs = (
+        select(NEED.c.step_id, NEED.c.needs_id)
+        .join(STEP, STEP.c.id == NEED.c.step_id)
+        .where(STEP.c.task_id == task_id)
+        .order_by(NEED.c.needs_id)
+    )
+    for row in connection.execute(pairs):
+        needs[row.step_id].append(row.needs_id)
+    return [as_step(row, needs.get(row.id, ())) for row in connection.execute(query)]

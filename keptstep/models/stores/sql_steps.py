@@ -1,0 +1,298 @@
+"""The verbs of an attempt: claim, mark, finish and the ways it can fail. All are fenced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, case, func, insert, select, update
+
+from keptstep.models.errors import IllegalMove, NotFound
+from keptstep.models.events import EventKind
+from keptstep.models.ids import StepId, WorkerId
+from keptstep.models.records import Failure, NewArtifact, Settled, Step, StepLease
+from keptstep.models.states import TASK_FINISHED, StepStatus, TaskStatus, move_step
+from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.sql_plan import cancel_dependents, ready_dependents
+from keptstep.models.stores.sql_rows import (
+    ATTEMPT,
+    NEED,
+    STEP,
+    TASK,
+    Log,
+    as_step,
+    error_columns,
+    lease_lost,
+    record,
+    wake,
+)
+
+FREE: dict[str, Any] = {"owner": None, "lease_until": None}
+_CLAIM = (
+    update(STEP)
+    .where(
+        STEP.c.id == bindparam("step"),
+        STEP.c.status == StepStatus.READY,
+        STEP.c.due_at <= bindparam("time"),
+        STEP.c.attempts < STEP.c.max_attempts,
+    )
+    .values(
+        status=StepStatus.RUNNING,
+        owner=bindparam("who"),
+        token=STEP.c.token + 1,
+        attempts=STEP.c.attempts + 1,
+        lease_until=case(
+            (STEP.c.deadline < bindparam("length"), bindparam("time") + STEP.c.deadline),
+            else_=bindparam("time") + bindparam("length"),
+        ),
+        started_at=bindparam("time"),
+        artifact_id=None,
+    )
+    .returning(*STEP.c)
+)
+_NEXT_ATTEMPT = select(func.coalesce(func.max(ATTEMPT.c.n), 0) + 1).where(
+    ATTEMPT.c.step_id == bindparam("step")
+)
+_NEEDS = select(NEED.c.needs_id).where(NEED.c.step_id == bindparam("step"))
+_END_ATTEMPT = (
+    update(ATTEMPT)
+    .where(ATTEMPT.c.step_id == bindparam("step"), ATTEMPT.c.token == bindparam("held"))
+    .values(
+        ended_at=bindparam("time"),
+        outcome=bindparam("how"),
+        error_kind=bindparam("kind"),
+        error_id=bindparam("text"),
+    )
+)
+_MINE = (
+    (STEP.c.id == bindparam("step"))
+    & (STEP.c.token == bindparam("held"))
+    & (STEP.c.status == StepStatus.RUNNING)
+)
+_MARK = update(STEP).where(_MINE).values(artifact_id=bindparam("payload"))
+_FINISH = (
+    update(STEP)
+    .where(_MINE)
+    .values(
+        status=StepStatus.DONE,
+        artifact_id=bindparam("payload"),
+        reason=None,
+        error_kind=None,
+        error_id=None,
+        **FREE,
+    )
+    .returning(*STEP.c)
+)
+
+
+def claim(tx: Tx, step_id: StepId, worker: WorkerId, lease: float) -> StepLease | None:
+    """Take a step: lease, token, attempt and the start of its envelope."""
+    row = tx.connection.execute(
+        _CLAIM, {"step": step_id, "time": tx.now, "who": worker, "length": lease}
+    ).first()
+    if row is None:
+        return None
+    needs = tx.connection.execute(_NEEDS, {"step": step_id}).scalars().all()
+    step = as_step(row, needs)
+    number = tx.connection.execute(_NEXT_ATTEMPT, {"step": step_id}).scalar_one()
+    tx.connection.execute(
+        insert(ATTEMPT).values(
+            step_id=step_id, n=number, worker=worker, token=step.token, started_at=tx.now
+        )
+    )
+    log = Log(step.task_id)
+    log.add(
+        EventKind.TOOL_CALL_STARTED,
+        step_id,
+        step.token,
+        attempt=number,
+        worker=worker,
+        input_sha=step.input_sha,
+        deadline=step.deadline,
+    )
+    log.write(tx)
+    return StepLease(step, step.token, worker, step.lease_until or tx.now)
+
+
+def mark(tx: Tx, lease: StepLease, payload: NewArtifact) -> None:
+    """Record that the payload is kept."""
+    held = {"step": lease.step.id, "held": lease.token, "payload": payload.ref.id}
+    if tx.connection.execute(_MARK, held).rowcount != 1:
+        raise lease_lost(lease)
+    log = Log(lease.step.task_id)
+    if record(tx, lease.step.task_id, payload):
+        _persisted(log, lease.step.id, lease.token, payload)
+        log.write(tx)
+
+
+def finish(tx: Tx, lease: StepLease, payload: NewArtifact) -> Settled:
+    """Record a result: the step is done."""
+    held = {"step": lease.step.id, "held": lease.token, "payload": payload.ref.id}
+    row = tx.connection.execute(_FINISH, held).first()
+    if row is None:
+        raise lease_lost(lease)
+    step = as_step(row, lease.step.needs)
+    log = Log(step.task_id)
+    if record(tx, step.task_id, payload):
+        _persisted(log, step.id, lease.token, payload)
+    end_attempt(tx, step.id, lease.token, "done")
+    return settle_done(tx, step, lease.token, log, sha=payload.ref.sha)
+
+
+def settle_done(tx: Tx, step: Step, token: int, log: Log, **data: Any) -> Settled:
+    """Write what follows a done step: its event, the steps it readies, the task's wake."""
+    artifact = step.artifact_id.hex() if step.artifact_id else None
+    log.add(EventKind.TOOL_RESULT_PERSISTED, step.id, token, artifact=artifact, **data)
+    readied = ready_dependents(tx, step.id, log)
+    due = wake(tx, step.task_id)
+    log.write(tx)
+    return Settled(step, readied, due)
+
+
+def retry(tx: Tx, lease: StepLease, failure: Failure, delay: float) -> Settled:
+    """Record a failed attempt that another follows."""
+    due_at = tx.now + delay
+    step = _failed(tx, lease, failure, StepStatus.READY, "failed", due_at=due_at)
+    log = Log(step.task_id)
+    log.add(EventKind.STEP_RETRY, step.id, lease.token, due_at=due_at, **_said(failure))
+    log.write(tx)
+    return Settled(step)
+
+
+def fail(tx: Tx, lease: StepLease, failure: Failure) -> Settled:
+    """Record a dead letter."""
+    step = _failed(tx, lease, failure, StepStatus.FAILED, "failed")
+    return settle_failed(tx, step, lease.token, _said(failure))
+
+
+def settle_failed(tx: Tx, step: Step, token: int, said: dict[str, Any]) -> Settled:
+    """Write what follows a failed step: its event, cancelled dependents, the task's wake."""
+    log = Log(step.task_id)
+    log.add(EventKind.STEP_FAILED, step.id, token, **said)
+    cancel_dependents(tx, step.id, step.name, log)
+    due = wake(tx, step.task_id)
+    log.write(tx)
+    return Settled(step, (), due)
+
+
+def block(tx: Tx, lease: StepLease, failure: Failure) -> Settled:
+    """Record that the outcome is not known."""
+    step = _failed(tx, lease, failure, StepStatus.UNCERTAIN, "uncertain")
+    log = Log(step.task_id)
+    log.add(EventKind.STEP_UNCERTAIN, step.id, lease.token, **_said(failure))
+    log.write(tx)
+    return Settled(step)
+
+
+def release(tx: Tx, lease: StepLease) -> Settled:
+    """Give a step back uncounted."""
+    step = change(tx, lease, status=StepStatus.READY, attempts=STEP.c.attempts - 1, due_at=tx.now)
+    end_attempt(tx, step.id, lease.token, "released")
+    log = Log(step.task_id)
+    log.add(EventKind.STEP_RELEASED, step.id, lease.token)
+    log.write(tx)
+    return Settled(step)
+
+
+def keep_late(tx: Tx, lease: StepLease, payload: NewArtifact) -> None:
+    """Keep a late result as evidence, if its task still lives."""
+    found = tx.connection.execute(select(TASK.c.id).where(TASK.c.id == lease.step.task_id))
+    if found.first() is None:
+        return
+    record(tx, lease.step.task_id, payload)
+    log = Log(lease.step.task_id)
+    log.add(
+        EventKind.LATE_RESULT,
+        lease.step.id,
+        lease.token,
+        artifact=payload.ref.id.hex(),
+        sha=payload.ref.sha,
+    )
+    log.write(tx)
+
+
+def requeue(tx: Tx, step_id: StepId, by: str, why: str) -> Settled:
+    """Set a dead letter going again."""
+    step = read(tx, step_id)
+    if step.status is not StepStatus.FAILED:
+        raise IllegalMove(f"step {step.name} is {step.status}: only a failed one can be requeued")
+    move_step(step.status, StepStatus.READY)
+    query = select(TASK.c.status).where(TASK.c.id == step.task_id)
+    status = TaskStatus(tx.connection.execute(query).scalar_one())
+    if status in TASK_FINISHED:
+        raise IllegalMove(f"the task of step {step.name} is {status}: reopen the task first")
+    fresh = {"status": StepStatus.READY, "attempts": 0, "due_at": tx.now, "reason": None}
+    tx.connection.execute(
+        update(STEP).where(STEP.c.id == step_id).values(**fresh, **error_columns(None))
+    )
+    log = Log(step.task_id)
+    log.add(EventKind.STEP_REQUEUED, step_id, step.token, by=by, why=why)
+    log.write(tx)
+    return Settled(read(tx, step_id))
+
+
+def read(tx: Tx, step_id: StepId) -> Step:
+    """Return one step as the transaction sees it."""
+    row = tx.connection.execute(select(STEP).where(STEP.c.id == step_id)).first()
+    if row is None:
+        raise NotFound(f"there is no step {step_id.hex()}")
+    return as_step(row, tx.connection.execute(_NEEDS, {"step": step_id}).scalars().all())
+
+
+def change(tx: Tx, lease: StepLease, **values: Any) -> Step:
+    """Change a row that still belongs to this attempt, and free its lease."""
+    mine = (
+        (STEP.c.id == lease.step.id)
+        & (STEP.c.token == lease.token)
+        & (STEP.c.status == StepStatus.RUNNING)
+    )
+    statement = update(STEP).where(mine).values(**values, **FREE).returning(*STEP.c)
+    row = tx.connection.execute(statement).first()
+    if row is None:
+        raise lease_lost(lease)
+    return as_step(row, lease.step.needs)
+
+
+def end_attempt(
+    tx: Tx, step_id: StepId, token: int, outcome: str, failure: Failure | None = None
+) -> None:
+    """Close the attempt's own row."""
+    columns = error_columns(failure.error if failure else None)
+    tx.connection.execute(
+        _END_ATTEMPT,
+        {
+            "step": step_id,
+            "held": token,
+            "time": tx.now,
+            "how": outcome,
+            "kind": columns["error_kind"],
+            "text": columns["error_id"],
+        },
+    )
+
+
+def _failed(
+    tx: Tx, lease: StepLease, failure: Failure, status: StepStatus, outcome: str, **more: Any
+) -> Step:
+    said = {"reason": failure.reason, **error_columns(failure.error)}
+    step = change(tx, lease, status=status, **said, **more)
+    if failure.text is not None:
+        record(tx, step.task_id, failure.text)
+    end_attempt(tx, step.id, lease.token, outcome, failure)
+    return step
+
+
+def _said(failure: Failure) -> dict[str, Any]:
+    text = failure.error.artifact_id
+    said: dict[str, Any] = {"reason": failure.reason, "error": failure.error.kind}
+    return said | {"text": text.hex()} if text else said
+
+
+def _persisted(log: Log, step_id: StepId, token: int, payload: NewArtifact) -> None:
+    log.add(
+        EventKind.PAYLOAD_PERSISTED,
+        step_id,
+        token,
+        artifact=payload.ref.id.hex(),
+        sha=payload.ref.sha,
+        size=payload.ref.size,
+    )

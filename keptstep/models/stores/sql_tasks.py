@@ -1,0 +1,215 @@
+"""The verbs on tasks, each one transaction's worth of SQL."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, case, insert, select, update
+
+from keptstep.models.errors import IllegalMove, KeyConflict, LeaseLost, NotFound
+from keptstep.models.events import EventKind
+from keptstep.models.ids import TaskId, WorkerId
+from keptstep.models.records import Failure, NewArtifact, NewTask, Task, TaskLease
+from keptstep.models.states import TaskStatus, move_task
+from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.sql_rows import CONVERSATION, TASK, Log, as_task, error_columns, record
+
+_BY_ID = select(TASK).where(TASK.c.id == bindparam("task"))
+_BY_KEY = select(TASK).where(TASK.c.key == bindparam("given"))
+_FREE = {"owner": None, "lease_until": None}
+_CLAIM = (
+    update(TASK)
+    .where(
+        TASK.c.id == bindparam("task"),
+        TASK.c.status == TaskStatus.READY,
+        TASK.c.due_at <= bindparam("time"),
+        TASK.c.attempts < TASK.c.max_attempts,
+    )
+    .values(
+        status=TaskStatus.RUNNING,
+        owner=bindparam("who"),
+        token=TASK.c.token + 1,
+        attempts=TASK.c.attempts + 1,
+        lease_until=bindparam("until"),
+    )
+    .returning(*TASK.c)
+)
+
+
+def fenced(lease: TaskLease) -> Any:
+    """Return the condition that a row still belongs to this advance."""
+    return (
+        (TASK.c.id == lease.task.id)
+        & (TASK.c.token == lease.token)
+        & (TASK.c.status == TaskStatus.RUNNING)
+    )
+
+
+def lost(lease: TaskLease) -> LeaseLost:
+    """Say which advance is no longer the current one."""
+    return LeaseLost(
+        f"the advance of task {lease.task.id.hex()[-8:]} lost its lease (token {lease.token}): "
+        "somebody else goes on with it"
+    )
+
+
+def submit(tx: Tx, new: NewTask) -> tuple[Task, bool]:
+    """Insert a task and, where it is new, its conversation."""
+    if new.key is not None:
+        known = tx.connection.execute(_BY_KEY, {"given": new.key}).first()
+        if known is not None:
+            return _same(as_task(known), new), False
+    _open_conversation(tx, new)
+    tx.connection.execute(
+        insert(TASK).values(
+            id=new.id,
+            conversation_id=new.conversation_id,
+            workflow=new.workflow,
+            status=TaskStatus.READY,
+            input=new.input,
+            input_id=new.input_artifact.ref.id if new.input_artifact else None,
+            input_sha=new.input_sha,
+            key=new.key,
+            token=0,
+            attempts=0,
+            max_attempts=new.max_attempts,
+            due_at=tx.now,
+            wakes=0,
+            last_seq=0,
+            created_at=tx.now,
+        )
+    )
+    if new.input_artifact is not None:
+        record(tx, new.id, new.input_artifact)
+    log = Log(new.id)
+    log.add(EventKind.TASK_SUBMITTED, workflow=new.workflow, input_sha=new.input_sha)
+    log.write(tx)
+    return read(tx, new.id), True
+
+
+def claim(tx: Tx, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease | None:
+    """Take a task's advance."""
+    until = tx.now + lease
+    row = tx.connection.execute(
+        _CLAIM, {"task": task_id, "time": tx.now, "who": worker, "until": until}
+    ).first()
+    if row is None:
+        return None
+    task = as_task(row)
+    log = Log(task_id)
+    log.add(EventKind.ADVANCE_STARTED, None, task.token, worker=worker, attempt=task.attempts)
+    log.write(tx)
+    return TaskLease(task, task.token, worker, until)
+
+
+def leave(tx: Tx, lease: TaskLease, seen: int) -> Task:
+    """Let go of an advance that waits."""
+    status = case((TASK.c.wakes > seen, TaskStatus.READY), else_=TaskStatus.WAITING)
+    _change(tx, lease, status=status, attempts=0, due_at=tx.now, **_FREE)
+    return _told(tx, lease, EventKind.ADVANCE_LEFT)
+
+
+def release(tx: Tx, lease: TaskLease) -> Task:
+    """Give an advance back uncounted."""
+    _change(tx, lease, status=TaskStatus.READY, attempts=TASK.c.attempts - 1, **_FREE)
+    return _told(tx, lease, EventKind.ADVANCE_LEFT, released=True)
+
+
+def finish(tx: Tx, lease: TaskLease, result: NewArtifact) -> Task:
+    """Record a task's result."""
+    _change(tx, lease, status=TaskStatus.DONE, artifact_id=result.ref.id, ended_at=tx.now, **_FREE)
+    record(tx, lease.task.id, result)
+    return _told(tx, lease, EventKind.TASK_DONE, artifact=result.ref.id.hex(), sha=result.ref.sha)
+
+
+def fail(tx: Tx, lease: TaskLease, failure: Failure, delay: float | None) -> Task:
+    """Record an advance that ended badly."""
+    said = {"reason": failure.reason, **error_columns(failure.error)}
+    again = delay is not None and lease.task.attempts < lease.task.max_attempts
+    if again:
+        due_at = tx.now + (delay or 0.0)
+        _change(tx, lease, status=TaskStatus.READY, due_at=due_at, **said, **_FREE)
+    else:
+        _change(tx, lease, status=TaskStatus.FAILED, ended_at=tx.now, **said, **_FREE)
+    if failure.text is not None:
+        record(tx, lease.task.id, failure.text)
+    kind = EventKind.ADVANCE_FAILED if again else EventKind.TASK_FAILED
+    return _told(tx, lease, kind, reason=failure.reason, error=failure.error.kind)
+
+
+def block(tx: Tx, lease: TaskLease, failure: Failure) -> Task:
+    """Stop a task for an operator."""
+    said = {"reason": failure.reason, **error_columns(failure.error)}
+    _change(tx, lease, status=TaskStatus.BLOCKED, **said, **_FREE)
+    if failure.text is not None:
+        record(tx, lease.task.id, failure.text)
+    return _told(
+        tx, lease, EventKind.TASK_BLOCKED, reason=failure.reason, error=failure.error.kind
+    )
+
+
+def reopen(tx: Tx, task_id: TaskId, by: str, why: str) -> Task:
+    """Set a blocked or failed task going again."""
+    task = read(tx, task_id)
+    if task.status not in (TaskStatus.BLOCKED, TaskStatus.FAILED):
+        raise IllegalMove(
+            f"task {task_id.hex()[-8:]} is {task.status}: there is nothing to reopen"
+        )
+    move_task(task.status, TaskStatus.READY)
+    tx.connection.execute(
+        update(TASK)
+        .where(TASK.c.id == task_id)
+        .values(
+            status=TaskStatus.READY,
+            attempts=0,
+            due_at=tx.now,
+            ended_at=None,
+            reason=None,
+            **error_columns(None),
+        )
+    )
+    log = Log(task_id)
+    log.add(EventKind.TASK_REOPENED, by=by, why=why)
+    log.write(tx)
+    return read(tx, task_id)
+
+
+def read(tx: Tx, task_id: TaskId) -> Task:
+    """Return one task as the transaction sees it."""
+    row = tx.connection.execute(_BY_ID, {"task": task_id}).first()
+    if row is None:
+        raise NotFound(f"there is no task {task_id.hex()}")
+    return as_task(row)
+
+
+def _same(task: Task, new: NewTask) -> Task:
+    if (task.workflow, task.input_sha) != (new.workflow, new.input_sha):
+        raise KeyConflict(
+            f"the key {new.key!r} was used before for task {task.id.hex()[-8:]} with another "
+            "workflow or input: use a new key, or the same input"
+        )
+    return task
+
+
+def _open_conversation(tx: Tx, new: NewTask) -> None:
+    found = tx.connection.execute(
+        select(CONVERSATION.c.deleting).where(CONVERSATION.c.id == new.conversation_id)
+    ).first()
+    if found is None:
+        row = {"id": new.conversation_id, "created_at": tx.now}
+        tx.connection.execute(insert(CONVERSATION).values(**row))
+    elif found.deleting is not None:
+        raise NotFound(f"conversation {new.conversation_id.hex()} is being deleted")
+
+
+def _change(tx: Tx, lease: TaskLease, **values: Any) -> None:
+    done = tx.connection.execute(update(TASK).where(fenced(lease)).values(**values))
+    if done.rowcount != 1:
+        raise lost(lease)
+
+
+def _told(tx: Tx, lease: TaskLease, kind: EventKind, **data: Any) -> Task:
+    log = Log(lease.task.id)
+    log.add(kind, None, lease.token, **data)
+    log.write(tx)
+    return read(tx, lease.task.id)
