@@ -92,7 +92,7 @@ class Attempt:
     token: int
     started_at: float
     ended_at: float | None
-    outcome: str | None  #: done, failed, uncertain, released, died, expired, fenced
+    outcome: str | None  #: done, failed, uncertain, released, died, expired
     error: Kept | None
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from keptstep.models.errors import BadInput
+from keptstep.models.errors import BadInput, DuplicateStep
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId
 from keptstep.models.records import NewStep, Step, TaskLease
@@ -71,7 +72,10 @@ def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> 
     needed = _needed(tx, task_id, steps)
     log = Log(task_id)
     rows = [_row(tx, task_id, first + place, new, needed, log) for place, new in enumerate(steps)]
-    tx.connection.execute(_INSERT, rows)
+    try:
+        tx.connection.execute(_INSERT, rows)
+    except IntegrityError:
+        raise BadInput("a step with one of these ids exists already") from None
     needs = [{"step_id": new.id, "needs_id": need} for new in steps for need in new.needs]
     if needs:
         tx.connection.execute(insert(NEED), needs)
@@ -120,7 +124,7 @@ def _check(tx: Tx, task_id: TaskId, steps: Sequence[NewStep], first: int, max_st
         found = tx.connection.execute(_TAKEN, {"task": task_id, "names": some})
         twice.update(found.scalars())
     if twice:
-        raise BadInput(f"the task has a step named {min(twice)} already")
+        raise DuplicateStep(f"the task has a step named {min(twice)} already")
     if first - 1 + len(steps) > max_steps:
         raise BadInput(f"a task may have {max_steps} steps and this one would have more")
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, assert_never
 
-from sqlalchemy import Table, or_, select, update
+from sqlalchemy import Table, literal_column, or_, select, update
 
 from keptstep.models.decisions import Block, Decision, Fail, LeaveAlone, Run
+from keptstep.models.errors import IllegalMove
 from keptstep.models.events import EventKind
 from keptstep.models.ids import ArtifactId, StepId, TaskId, WorkerId
 from keptstep.models.records import Lost, Settled, Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
-from keptstep.models.stores.sql_rows import ARTIFACT, STEP, TASK, Log, as_step, as_task, chunks
+from keptstep.models.stores.sql_rows import (
+    ARTIFACT,
+    STEP,
+    TASK,
+    Log,
+    as_step,
+    as_task,
+    chunks,
+    error_columns,
+)
 from keptstep.models.stores.sql_steps import FREE, end_attempt, settle_done, settle_failed
 
 
@@ -40,7 +50,7 @@ def renew(
 def orphaned(table: Table, now: float, dead: Collection[WorkerId]) -> Any:
     """Return the condition that a row's holder is gone."""
     gone = or_(table.c.lease_until <= now, table.c.owner.in_(list(dead)))
-    return (table.c.status == "running") & gone
+    return (table.c.status == literal_column("'running'")) & gone
 
 
 def recover(tx: Tx, found: Step, decision: Decision, dead: Collection[WorkerId]) -> Settled | None:
@@ -51,13 +61,17 @@ def recover(tx: Tx, found: Step, decision: Decision, dead: Collection[WorkerId])
         case Run(reason=reason, roll_forward=True):
             return _roll_forward(tx, found, reason, dead)
         case Run(reason=reason):
-            step = _take(tx, found, dead, status=StepStatus.READY, due_at=tx.now)
+            if found.attempts >= found.max_attempts:
+                raise IllegalMove(f"step {found.name} has no attempt left: it can only fail")
+            step = _take(tx, found, dead, None, status=StepStatus.READY, due_at=tx.now)
             return None if step is None else _note(tx, step, EventKind.STEP_RECLAIMED, reason)
         case Block(reason=reason):
-            step = _take(tx, found, dead, status=StepStatus.UNCERTAIN, reason=reason)
+            said = {"status": StepStatus.UNCERTAIN, "reason": reason} | error_columns(None)
+            step = _take(tx, found, dead, "uncertain", **said)
             return None if step is None else _note(tx, step, EventKind.STEP_UNCERTAIN, reason)
         case Fail(reason=reason):
-            step = _take(tx, found, dead, status=StepStatus.FAILED, reason=reason)
+            said = {"status": StepStatus.FAILED, "reason": reason} | error_columns(None)
+            step = _take(tx, found, dead, None, **said)
             return (
                 None if step is None else settle_failed(tx, step, found.token, {"reason": reason})
             )
@@ -90,23 +104,26 @@ def _recover_task(tx: Tx, task: Task, dead: Collection[WorkerId]) -> Task:
 
 
 def _roll_forward(tx: Tx, found: Step, reason: str, dead: Collection[WorkerId]) -> Settled | None:
-    values = {"status": StepStatus.DONE, "token": STEP.c.token + 1, "reason": None}
-    step = _take(tx, found, dead, **values)
+    done = {"status": StepStatus.DONE, "token": STEP.c.token + 1, "reason": None}
+    values = done | error_columns(None)
+    step = _take(tx, found, dead, "done", **values)
     if step is None:
         return None
     sha = _sha(tx, step.artifact_id)
-    return settle_done(tx, step, step.token, Log(step.task_id), sha=sha, rolled_forward=True)
+    return settle_done(tx, step, found.token, Log(step.task_id), sha=sha, rolled_forward=True)
 
 
-def _take(tx: Tx, found: Step, dead: Collection[WorkerId], **values: Any) -> Step | None:
+def _take(
+    tx: Tx, found: Step, dead: Collection[WorkerId], outcome: str | None, **values: Any
+) -> Step | None:
     """Take a step from its gone holder, unless it moved since it was read."""
     same = (STEP.c.id == found.id) & (STEP.c.token == found.token) & orphaned(STEP, tx.now, dead)
     statement = update(STEP).where(same).values(**values, **FREE).returning(*STEP.c)
     row = tx.connection.execute(statement).first()
     if row is None:
         return None
-    outcome = "died" if found.owner in dead else "expired"
-    end_attempt(tx, found.id, found.token, outcome)
+    gone = "died" if found.owner in dead else "expired"
+    end_attempt(tx, found.id, found.token, outcome or gone)
     return as_step(row, found.needs)
 
 

@@ -14,7 +14,7 @@ from keptstep.models.errors import BadInput, LeaseLost
 from keptstep.models.events import Event, EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
 from keptstep.models.records import Attempt, Kept, NewArtifact, Step, StepLease, Task
-from keptstep.models.states import StepStatus, TaskStatus
+from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.tables import METADATA
 
@@ -41,6 +41,7 @@ _WAKE = (
     .where(TASK.c.id == bindparam("task"))
     .values(
         wakes=TASK.c.wakes + 1,
+        due_at=case((TASK.c.status == TaskStatus.WAITING, bindparam("time")), else_=TASK.c.due_at),
         status=case((TASK.c.status == TaskStatus.WAITING, TaskStatus.READY), else_=TASK.c.status),
     )
     .returning(TASK.c.status)
@@ -67,6 +68,7 @@ _ADD_HOLDER = insert(HOLDER).from_select(
         .exists()
     ),
 )
+_KNOWN_SHA = select(ARTIFACT.c.sha).where(ARTIFACT.c.id == bindparam("artifact"))
 _KNOWN_SOURCES = select(ARTIFACT.c.id).where(
     ARTIFACT.c.id.in_(bindparam("wanted", expanding=True))
 )
@@ -132,10 +134,14 @@ def record(tx: Tx, task_id: TaskId, new: NewArtifact) -> bool:
         },
     )
     tx.connection.execute(_ADD_HOLDER, {"held": ref.id, "by": task_id})
-    added = bool(done.rowcount)
-    if added and new.sources:
+    if not done.rowcount:
+        known = tx.connection.execute(_KNOWN_SHA, {"artifact": ref.id}).scalar()
+        if known != ref.sha:
+            raise BadInput(f"artifact {ref.id.hex()} was recorded before with another content")
+        return False
+    if new.sources:
         _record_sources(tx, new)
-    return added
+    return True
 
 
 def _record_sources(tx: Tx, new: NewArtifact) -> None:
@@ -149,8 +155,14 @@ def _record_sources(tx: Tx, new: NewArtifact) -> None:
 
 def wake(tx: Tx, task_id: TaskId) -> bool:
     """Make a task's advance due; whether somebody has to be told."""
-    status = tx.connection.execute(_WAKE, {"task": task_id}).scalar()
+    status = tx.connection.execute(_WAKE, {"task": task_id, "time": tx.now}).scalar()
     return status in (TaskStatus.READY, TaskStatus.RUNNING)
+
+
+def task_unfinished() -> Any:
+    """Return the condition that a step's task may still use its result."""
+    query = select(TASK.c.id).where(TASK.c.id == STEP.c.task_id)
+    return query.where(TASK.c.status.in_(TASK_UNFINISHED)).exists()
 
 
 def lease_lost(lease: StepLease) -> LeaseLost:

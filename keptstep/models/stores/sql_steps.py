@@ -23,6 +23,7 @@ from keptstep.models.stores.sql_rows import (
     error_columns,
     lease_lost,
     record,
+    task_unfinished,
     wake,
 )
 
@@ -34,6 +35,7 @@ _CLAIM = (
         STEP.c.status == StepStatus.READY,
         STEP.c.due_at <= bindparam("time"),
         STEP.c.attempts < STEP.c.max_attempts,
+        task_unfinished(),
     )
     .values(
         status=StepStatus.RUNNING,
@@ -150,6 +152,8 @@ def settle_done(tx: Tx, step: Step, token: int, log: Log, **data: Any) -> Settle
 
 def retry(tx: Tx, lease: StepLease, failure: Failure, delay: float) -> Settled:
     """Record a failed attempt that another follows."""
+    if lease.step.attempts >= lease.step.max_attempts:
+        raise IllegalMove(f"step {lease.step.name} has no attempt left: it can only fail")
     due_at = tx.now + delay
     step = _failed(tx, lease, failure, StepStatus.READY, "failed", due_at=due_at)
     log = Log(step.task_id)
