@@ -9,16 +9,19 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from keptstep.models.artifacts import ArtifactRef
-from keptstep.models.errors import BadInput, LeaseLost
+from keptstep.models.errors import BadInput, IllegalMove, LeaseLost
 from keptstep.models.events import Event, EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, short
 from keptstep.models.records import Attempt, Kept, NewArtifact, Step, StepLease, Task, TaskLease
-from keptstep.models.states import StepStatus, TaskStatus, move_step, move_task
+from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus, move_step, move_task
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 _ABSENT = object()
+_FINISHES = frozenset(
+    {EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED}
+)
 
 
 class Clock(Protocol):
@@ -93,6 +96,11 @@ class Change:
     def free_step(self, step_id: StepId, status: StepStatus, **values: Any) -> Step:
         """Move a step to a status in which nobody holds it."""
         return self.set_step(step_id, status=status, owner=None, lease_until=None, **values)
+
+    def claimable_step(self, step: Step) -> bool:
+        """Whether a step may be claimed now: also its task has to have a use for it."""
+        task = self.tables.tasks[step.task_id]
+        return claimable(step, self.now) and task.status in TASK_UNFINISHED
 
     # -- fences ------------------------------------------------------------------------------
     def held_task(self, lease: TaskLease) -> Task:
@@ -193,7 +201,14 @@ class MemoryBase:
 
 def ref_facts(ref: ArtifactRef) -> dict[str, Any]:
     """Return what an event tells about an artifact: facts, never its content."""
-    return {"artifact": ref.id.hex(), "sha": ref.sha, "size": ref.size}
+    return {"artifact": ref.id.hex(), "sha": ref.sha}
+
+
+def finishing_events(tables: Tables, task: Task, after: int) -> list[Event]:
+    """Return the events numbered above ``after`` that say that a step finished."""
+    numbers = range(max(after, 0) + 1, task.last_seq + 1)
+    news = (tables.events[task.id, seq] for seq in numbers)
+    return [event for event in news if event.kind in _FINISHES]
 
 
 def claimable(row: Step | Task, now: float) -> bool:
@@ -204,4 +219,16 @@ def claimable(row: Step | Task, now: float) -> bool:
 
 def told(reason: str, error: Kept | None) -> dict[str, Any]:
     """Return what an event tells about a failure: words without payload."""
-    return {"reason": reason} if error is None else {"reason": reason, "error": error.kind}
+    facts = {"reason": reason}
+    if error is not None:
+        facts["error"] = error.kind
+        if error.artifact_id is not None:
+            facts["text"] = error.artifact_id.hex()
+    return facts
+
+
+def used_up(step: Step) -> IllegalMove:
+    """Say that a step may not be tried again."""
+    return IllegalMove(
+        f"step {step.name} has used all {step.max_attempts} attempts: it can only fail"
+    )

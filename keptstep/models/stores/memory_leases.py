@@ -10,7 +10,7 @@ from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, WorkerId
 from keptstep.models.records import Due, Lost, Settled, Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
-from keptstep.models.stores.memory_data import Change, MemoryBase, claimable, ref_facts
+from keptstep.models.stores.memory_data import Change, MemoryBase, claimable, ref_facts, used_up
 from keptstep.models.stores.memory_steps import settle_done, settle_failed, settle_uncertain
 from keptstep.models.stores.memory_tasks import settle_task_failed
 
@@ -79,7 +79,7 @@ class LeaseVerbs(MemoryBase):
     def due(self, limit: int = 1000) -> Due:
         """Return what may be claimed now, the longest due first."""
         with self._change() as change:
-            steps = [s for s in change.tables.steps.values() if claimable(s, change.now)]
+            steps = [s for s in change.tables.steps.values() if change.claimable_step(s)]
             tasks = [t for t in change.tables.tasks.values() if claimable(t, change.now)]
             steps.sort(key=lambda s: (s.due_at, s.id))
             tasks.sort(key=lambda t: (t.due_at, t.id))
@@ -127,9 +127,7 @@ def _roll_forward(change: Change, step: Step) -> Settled:
 
 def _take_back(change: Change, step: Step, reason: str, outcome: str) -> Settled:
     if step.attempts >= step.max_attempts:
-        raise IllegalMove(
-            f"step {step.name} has used all {step.max_attempts} attempts: it can only fail"
-        )
+        raise used_up(step)
     changed = change.free_step(step.id, StepStatus.READY, due_at=change.now)
     change.end_attempt(step.id, outcome)
     change.log_step(step, EventKind.STEP_RECLAIMED, step.token, reason=reason)
@@ -137,13 +135,11 @@ def _take_back(change: Change, step: Step, reason: str, outcome: str) -> Settled
 
 
 def _recover_task(change: Change, task: Task, dead: Collection[WorkerId]) -> Task:
-    gone = (
-        f"worker {task.owner} died" if task.owner in dead else f"the lease of {task.owner} ended"
-    )
+    how = "died" if task.owner in dead else "let its lease end"
+    reason = f"worker {task.owner} {how} in advance {task.attempts} of {task.max_attempts}"
     if task.attempts >= task.max_attempts:
-        reason = f"{gone} in the last of {task.max_attempts} attempts"
         settle_task_failed(change, task, reason, None)
     else:
         change.free_task(task.id, TaskStatus.READY, due_at=change.now)
-        change.log(task.id, EventKind.ADVANCE_RECLAIMED, token=task.token, reason=gone)
+        change.log(task.id, EventKind.ADVANCE_RECLAIMED, token=task.token, reason=reason)
     return change.tables.tasks[task.id]

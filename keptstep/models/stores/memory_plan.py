@@ -22,13 +22,14 @@ class PlanVerbs(MemoryBase):
         """Keep new steps: ready, pending, or cancelled with a need that will never be done."""
         with self._change() as change:
             task = change.held_task(lease)
+            change.set_task(task.id, attempts=1)
             present = len(change.tables.steps_of.get(task.id, ()))
             if present + len(steps) > self._max_steps:
                 raise BadInput(
                     f"task {short(task.id)} would have {present + len(steps)} steps, and its "
                     f"limit is {self._max_steps} (KEPTSTEP_MAX_STEPS)"
                 )
-            for position, new in enumerate(steps, start=present):
+            for position, new in enumerate(steps, start=present + 1):
                 _check(change, task.id, new)
                 _insert(change, task.id, new, position)
             planned = tuple(new.id for new in steps)
@@ -51,19 +52,20 @@ def ready_dependants(change: Change, step_id: StepId) -> tuple[StepId, ...]:
     return tuple(step.id for step in readied)
 
 
-def cancel_dependants(change: Change, step_id: StepId) -> None:
-    """Cancel every pending step that needs this one, directly or not, by position."""
-    found: set[StepId] = set()
-    queue = [step_id]
+def cancel_dependants(change: Change, ended: Step) -> None:
+    """Cancel, through all generations, the pending steps that need one that ended badly."""
+    reason = f"it needs step {ended.name}, which is not going to be done"
+    queue = [ended.id]
     while queue:
-        for dependant in change.tables.dependants.get(queue.pop(), ()):
-            pending = change.tables.steps[dependant].status is StepStatus.PENDING
-            if pending and dependant not in found:
-                found.add(dependant)
-                queue.append(dependant)
-    for step in _by_position(change, found):
-        change.set_step(step.id, status=StepStatus.CANCELLED)
-        change.log_step(step, EventKind.STEP_CANCELLED, None)
+        for step in _by_position(change, change.tables.dependants.get(queue.pop(), ())):
+            if step.status is StepStatus.PENDING:
+                _cancel(change, step, reason)
+                queue.append(step.id)
+
+
+def _cancel(change: Change, step: Step, reason: str) -> None:
+    change.set_step(step.id, status=StepStatus.CANCELLED, reason=reason)
+    change.log_step(step, EventKind.STEP_CANCELLED, None, reason=reason)
 
 
 def _by_position(change: Change, step_ids: Iterable[StepId]) -> list[Step]:
@@ -94,7 +96,7 @@ def _check(change: Change, task_id: TaskId, new: NewStep) -> None:
 
 def _insert(change: Change, task_id: TaskId, new: NewStep, position: int) -> None:
     tables = change.tables
-    needs = tuple(dict.fromkeys(new.needs))
+    needs = tuple(sorted(set(new.needs)))
     ready = _needs_done(change, needs)
     step = Step(
         id=new.id,
@@ -136,5 +138,4 @@ def _insert(change: Change, task_id: TaskId, new: NewStep, position: int) -> Non
     )
     lost = STEP_FINISHED - {StepStatus.DONE}
     if any(tables.steps[need].status in lost for need in needs):
-        change.set_step(new.id, status=StepStatus.CANCELLED)
-        change.log_step(step, EventKind.STEP_CANCELLED, None)
+        _cancel(change, step, "it needs a step that is not going to be done")

@@ -7,18 +7,23 @@ from dataclasses import replace
 from typing import TypeVar
 
 from keptstep.models.artifacts import ArtifactRef
-from keptstep.models.errors import NotFound
-from keptstep.models.events import Event, EventKind
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, matches, short
+from keptstep.models.errors import BadInput, NotFound
+from keptstep.models.events import Event
+from keptstep.models.ids import (
+    ArtifactId,
+    ConversationId,
+    StepId,
+    TaskId,
+    is_fragment,
+    matches,
+    short,
+)
 from keptstep.models.records import Attempt, Step, Task
 from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED
-from keptstep.models.stores.memory_data import MemoryBase, Tables
+from keptstep.models.stores.memory_data import MemoryBase, Tables, finishing_events
 
 I = TypeVar("I", bound=bytes)  # noqa: E741 - an id type
 
-_FINISHES = frozenset(
-    {EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED}
-)
 _MATCHES = 10
 
 
@@ -71,12 +76,11 @@ class Reads(MemoryBase):
     def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
         """Return the newest event's number and the steps finished by events after ``after``."""
         with self._read() as tables:
-            newest = _task(tables, task_id).last_seq
-            news = (tables.events[task_id, seq] for seq in range(max(after, 0) + 1, newest + 1))
-            told = {event.step_id for event in news if event.kind in _FINISHES}
+            task = _task(tables, task_id)
+            told = {event.step_id for event in finishing_events(tables, task, after)}
             steps = [tables.steps[step_id] for step_id in told if step_id is not None]
         finished = [step for step in steps if step.status in STEP_FINISHED]
-        return newest, sorted(finished, key=lambda step: step.position)
+        return task.last_seq, sorted(finished, key=lambda step: step.position)
 
     def attempts(self, step_id: StepId) -> list[Attempt]:
         """Return the attempts of a step by number."""
@@ -129,4 +133,6 @@ def _task(tables: Tables, task_id: TaskId) -> Task:
 
 
 def _matching(ids: Iterable[I], fragment: str) -> list[I]:
+    if not is_fragment(fragment):
+        raise BadInput(f"{fragment[:40]!r} is no id: ids are hexadecimal digits")
     return sorted(identity for identity in ids if matches(identity, fragment))[:_MATCHES]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from keptstep.models.errors import IllegalMove, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, WorkerId, short
@@ -15,18 +17,32 @@ from keptstep.models.records import (
     StepLease,
 )
 from keptstep.models.states import TASK_FINISHED, StepStatus, TaskStatus
-from keptstep.models.stores.memory_data import Change, MemoryBase, claimable, ref_facts, told
+from keptstep.models.stores.memory_data import (
+    Change,
+    MemoryBase,
+    ref_facts,
+    told,
+    used_up,
+)
 from keptstep.models.stores.memory_plan import cancel_dependants, ready_dependants
 
 
 class StepVerbs(MemoryBase):
     """See ``TaskStore`` for what each verb promises."""
 
-    def claim_step(self, step_id: StepId, worker: WorkerId, lease: float) -> StepLease | None:
+    def claim_step(
+        self,
+        step_id: StepId,
+        worker: WorkerId,
+        lease: float,
+        tools: Collection[str] | None = None,
+    ) -> StepLease | None:
         """Take a ready, due step whose attempts are not used up; its start is an event at once."""
         with self._change() as change:
             step = change.tables.steps.get(step_id)
-            if step is None or not claimable(step, change.now):
+            if step is None or not change.claimable_step(step):
+                return None
+            if tools is not None and step.tool not in tools:
                 return None
             until = change.now + min(lease, step.deadline)
             return _start(change, step, worker, until)
@@ -52,9 +68,7 @@ class StepVerbs(MemoryBase):
         with self._change() as change:
             step = change.held_step(lease)
             if step.attempts >= step.max_attempts:
-                raise IllegalMove(
-                    f"step {step.name} has used all {step.max_attempts} attempts: it can only fail"
-                )
+                raise used_up(step)
             change.record(step.task_id, failure.text)
             due_at = change.now + delay
             changed = change.free_step(
@@ -124,7 +138,7 @@ class StepVerbs(MemoryBase):
                 reason=None,
                 error=None,
             )
-            change.log_step(step, EventKind.STEP_REQUEUED, None, by=by, why=why)
+            change.log_step(step, EventKind.STEP_REQUEUED, step.token, by=by, why=why)
             return Settled(changed)
 
 
@@ -139,7 +153,7 @@ def settle_failed(change: Change, step: Step, reason: str, error: Kept | None) -
     """Move a step to failed; cancel what needs it and tell the task."""
     failed = change.free_step(step.id, StepStatus.FAILED, reason=reason, error=error)
     change.log_step(step, EventKind.STEP_FAILED, step.token, **told(reason, error))
-    cancel_dependants(change, step.id)
+    cancel_dependants(change, step)
     return Settled(failed, (), wake(change, step.task_id))
 
 
@@ -151,9 +165,8 @@ def settle_uncertain(change: Change, step: Step, reason: str, error: Kept | None
 
 
 def wake(change: Change, task_id: TaskId) -> bool:
-    """Count a finish; a waiting task becomes ready. Return whether somebody has to be told."""
+    """Make a waiting task's advance due; return whether somebody has to be told."""
     task = change.tables.tasks[task_id]
-    task = change.set_task(task_id, wakes=task.wakes + 1)
     if task.status is TaskStatus.WAITING:
         task = change.set_task(task_id, status=TaskStatus.READY, due_at=change.now)
     return task.status in {TaskStatus.READY, TaskStatus.RUNNING}
@@ -190,7 +203,13 @@ def _persist(change: Change, step: Step, token: int, payload: NewArtifact) -> No
     change.record(step.task_id, payload)
     if step.artifact_id != payload.ref.id:
         change.set_step(step.id, artifact_id=payload.ref.id)
-        change.log_step(step, EventKind.PAYLOAD_PERSISTED, token, **ref_facts(payload.ref))
+        change.log_step(
+            step,
+            EventKind.PAYLOAD_PERSISTED,
+            token,
+            size=payload.ref.size,
+            **ref_facts(payload.ref),
+        )
 
 
 def _check_requeue(step: Step, task_status: TaskStatus) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from keptstep.models.errors import BadInput, IllegalMove, KeyConflict, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import TaskId, WorkerId, short
 from keptstep.models.records import Failure, Kept, NewArtifact, NewTask, Task, TaskLease
 from keptstep.models.states import TaskStatus
-from keptstep.models.stores.memory_data import Change, MemoryBase, claimable, ref_facts, told
+from keptstep.models.stores.memory_data import (
+    Change,
+    MemoryBase,
+    claimable,
+    finishing_events,
+    ref_facts,
+    told,
+)
 
 
 class TaskVerbs(MemoryBase):
@@ -25,11 +34,19 @@ class TaskVerbs(MemoryBase):
                 )
             return _insert(change, new), True
 
-    def claim_task(self, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease | None:
+    def claim_task(
+        self,
+        task_id: TaskId,
+        worker: WorkerId,
+        lease: float,
+        workflows: Collection[str] | None = None,
+    ) -> TaskLease | None:
         """Take the advance of a ready, due task whose attempts are not used up."""
         with self._change() as change:
             task = change.tables.tasks.get(task_id)
             if task is None or not claimable(task, change.now):
+                return None
+            if workflows is not None and task.workflow not in workflows:
                 return None
             until = change.now + lease
             token = task.token + 1
@@ -54,10 +71,9 @@ class TaskVerbs(MemoryBase):
         """Give the advance up: waiting, or ready when a step finished after ``seen``."""
         with self._change() as change:
             task = change.held_task(lease)
-            if task.wakes > seen:
-                change.free_task(task.id, TaskStatus.READY, attempts=0, due_at=change.now)
-            else:
-                change.free_task(task.id, TaskStatus.WAITING, attempts=0)
+            news = finishing_events(change.tables, task, after=seen)
+            status = TaskStatus.READY if news else TaskStatus.WAITING
+            change.free_task(task.id, status, attempts=0, due_at=change.now)
             change.log(task.id, EventKind.ADVANCE_LEFT, token=lease.token)
             return change.tables.tasks[task.id]
 
@@ -107,7 +123,6 @@ class TaskVerbs(MemoryBase):
                 task.id,
                 EventKind.ADVANCE_FAILED,
                 token=lease.token,
-                due_at=due_at,
                 **told(failure.reason, failure.error),
             )
             return change.tables.tasks[task.id]
@@ -183,7 +198,6 @@ def _insert(change: Change, new: NewTask) -> Task:
         attempts=0,
         max_attempts=new.max_attempts,
         due_at=change.now,
-        wakes=0,
         last_seq=0,
         artifact_id=None,
         reason=None,
