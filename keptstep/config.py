@@ -31,6 +31,7 @@ class Settings:
     busy_timeout: float = 10.0  #: how long to wait for another process's write
     max_result: int = 1 << 30  #: the largest result that is kept
     max_steps: int = 100_000  #: steps of one task (D32)
+    park_after: float = 30.0  #: how long a waiting function stays in memory without news
     grace: float = 5.0  #: how long a planned shutdown waits for running steps
 
     def __post_init__(self) -> None:

@@ -84,7 +84,14 @@ class TaskBlocked(KeptstepError):
 
 
 class PlanDifference(KeptstepError):
-    """A step known by name came back with another tool or input."""
+    """A step known by name came back with another tool or input.
+
+    The message names what changed; ``diff`` shows it, values included, and is for people only.
+    """
+
+    def __init__(self, message: str, diff: str = "") -> None:
+        super().__init__(message)
+        self.diff = diff
 
 
 class StepFailed(KeptstepError):

@@ -39,7 +39,6 @@ class Task:
     attempts: int  #: advances in a row that ended badly, the present one included
     max_attempts: int
     due_at: float
-    wakes: int  #: raised by every finish; who leaves compares it with what it saw
     last_seq: int  #: number of the newest event
     artifact_id: ArtifactId | None
     reason: str | None  #: why it failed or is blocked: one line without payload

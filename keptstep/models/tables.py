@@ -104,7 +104,6 @@ class TaskRow(Row, table=True):
     attempts: int = Field(sa_column=Column(Integer, nullable=False))
     max_attempts: int = Field(sa_column=Column(Integer, nullable=False))
     due_at: float = _number()
-    wakes: int = Field(sa_column=Column(Integer, nullable=False))
     last_seq: int = Field(sa_column=Column(Integer, nullable=False))
     artifact_id: bytes | None = _id(null=True)
     reason: str | None = _text(null=True)

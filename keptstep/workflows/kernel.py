@@ -39,6 +39,7 @@ class CallEnd(StrEnum):
     REFUSED = "refused"  #: the destination said no
     PERMANENT = "permanent"  #: the tool says that trying again cannot help
     UNKEEPABLE = "not keepable"  #: it returned, but what it returned cannot be kept
+    NO_INPUT = "no input"  #: its input could not be read or does not fit: it never began
 
 
 def next_unfinished_step(steps: Iterable[Step]) -> Step | None:
@@ -110,9 +111,9 @@ def failure_decision(step: Step, end: CallEnd, wait: float | None) -> Retry | Fa
     ``wait`` is the retry policy's answer: seconds until the next attempt, or ``None`` when the
     policy gives up. The durable cap holds whatever the policy says.
     """
-    if step.effect is Effect.SIDE_EFFECT and end not in {CallEnd.NOT_SENT, CallEnd.REFUSED}:
+    if step.effect is Effect.SIDE_EFFECT and end not in _NOTHING_HAPPENED:
         return Block(f"the call {_TOLD[end]}: whether it acted is not known")
-    if end in {CallEnd.REFUSED, CallEnd.PERMANENT, CallEnd.UNKEEPABLE}:
+    if end in _FINAL:
         return Fail(f"the call {_TOLD[end]}: trying again cannot help")
     if step.attempts >= step.max_attempts:
         return Fail(f"the call {_TOLD[end]} in the last of {step.max_attempts} attempts")
@@ -121,6 +122,8 @@ def failure_decision(step: Step, end: CallEnd, wait: float | None) -> Retry | Fa
     return Retry(f"the call {_TOLD[end]} in attempt {step.attempts}", max(wait, 0.0))
 
 
+_NOTHING_HAPPENED = frozenset({CallEnd.NOT_SENT, CallEnd.REFUSED, CallEnd.NO_INPUT})
+_FINAL = frozenset({CallEnd.REFUSED, CallEnd.PERMANENT, CallEnd.UNKEEPABLE, CallEnd.NO_INPUT})
 _TOLD = {
     CallEnd.RAISED: "raised",
     CallEnd.TIMED_OUT: "passed its deadline",
@@ -128,6 +131,7 @@ _TOLD = {
     CallEnd.REFUSED: "was refused",
     CallEnd.PERMANENT: "says it cannot succeed",
     CallEnd.UNKEEPABLE: "returned what cannot be kept",
+    CallEnd.NO_INPUT: "could not begin with its input",
 }
 
 

@@ -38,20 +38,27 @@ class Payload:
 class Result(Generic[T]):
     """A kept result: ``ref`` passes it on, ``value`` loads it when it is first asked for."""
 
-    __slots__ = ("_artifacts", "_cached", "_on_load", "_type", "ref")
+    __slots__ = ("_artifacts", "_cached", "_on_load", "_ref", "_type")
 
     def __init__(
         self,
-        ref: ArtifactRef,
+        ref: ArtifactRef | Callable[[], ArtifactRef],
         artifacts: ArtifactStore,
         as_type: Any = None,
         on_load: Callable[[], None] | None = None,
     ) -> None:
-        self.ref = ref
+        self._ref = ref
         self._artifacts = artifacts
         self._type = as_type
         self._on_load = on_load
         self._cached: tuple[T] | None = None
+
+    @property
+    def ref(self) -> ArtifactRef:
+        """What is passed on instead of the value; its record is read when first asked for."""
+        if not isinstance(self._ref, ArtifactRef):
+            self._ref = self._ref()
+        return self._ref
 
     @property
     def value(self) -> T:

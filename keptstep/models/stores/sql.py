@@ -101,9 +101,15 @@ class SqlTaskStore:
         """See ``TaskStore.submit``."""
         return self._write(sql_tasks.submit, new)
 
-    def claim_task(self, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease | None:
+    def claim_task(
+        self,
+        task_id: TaskId,
+        worker: WorkerId,
+        lease: float,
+        workflows: Collection[str] | None = None,
+    ) -> TaskLease | None:
         """See ``TaskStore.claim_task``."""
-        return self._write(sql_tasks.claim, task_id, worker, lease)
+        return self._write(sql_tasks.claim, task_id, worker, lease, workflows)
 
     def plan(self, lease: TaskLease, steps: Sequence[NewStep]) -> list[Step]:
         """See ``TaskStore.plan``."""
@@ -134,9 +140,15 @@ class SqlTaskStore:
         return self._write(sql_tasks.reopen, task_id, by, why)
 
     # -- steps -------------------------------------------------------------------------------
-    def claim_step(self, step_id: StepId, worker: WorkerId, lease: float) -> StepLease | None:
+    def claim_step(
+        self,
+        step_id: StepId,
+        worker: WorkerId,
+        lease: float,
+        tools: Collection[str] | None = None,
+    ) -> StepLease | None:
         """See ``TaskStore.claim_step``."""
-        return self._write(sql_steps.claim, step_id, worker, lease)
+        return self._write(sql_steps.claim, step_id, worker, lease, tools)
 
     def mark(self, lease: StepLease, payload: NewArtifact) -> None:
         """See ``TaskStore.mark``."""

@@ -63,7 +63,8 @@ _CANCEL = (
 def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> list[Step]:
     """Insert new steps of an advance."""
     task_id = lease.task.id
-    if tx.connection.execute(select(TASK.c.id).where(fenced(lease))).first() is None:
+    well = update(TASK).where(fenced(lease)).values(attempts=1)
+    if tx.connection.execute(well).rowcount != 1:
         raise lost(lease)
     if not steps:
         return []

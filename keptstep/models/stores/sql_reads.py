@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, bindparam, func, literal_column, or_, 
 
 from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.errors import BadInput, NotFound
-from keptstep.models.events import Event, EventKind
+from keptstep.models.events import Event
 from keptstep.models.ids import (
     ArtifactId,
     ConversationId,
@@ -26,6 +26,7 @@ from keptstep.models.stores.sql_rows import (
     ARTIFACT,
     ATTEMPT,
     EVENT,
+    FINISHING,
     NEED,
     SOURCE,
     STEP,
@@ -41,7 +42,6 @@ from keptstep.models.stores.sql_rows import (
 
 _Id = TypeVar("_Id", bound=bytes)
 
-_FINISHING = (EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED)
 _NEWEST = select(func.coalesce(func.max(EVENT.c.seq), 0)).where(
     EVENT.c.task_id == bindparam("task")
 )
@@ -49,7 +49,7 @@ _FINISHED_BY = select(EVENT.c.step_id).where(
     EVENT.c.task_id == bindparam("task"),
     EVENT.c.seq > bindparam("after"),
     EVENT.c.seq <= bindparam("newest"),
-    EVENT.c.kind.in_(_FINISHING),
+    EVENT.c.kind.in_(FINISHING),
 )
 # The status stands in the text of the statement, so that the partial index fits.
 _DUE_STEPS = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, bindparam, case, insert, select, update
+from sqlalchemy import Row, bindparam, insert, select, update
 
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Effect
 from keptstep.models.errors import BadInput, LeaseLost
@@ -38,14 +38,12 @@ _NUMBERS = (
 )
 _WAKE = (
     update(TASK)
-    .where(TASK.c.id == bindparam("task"))
-    .values(
-        wakes=TASK.c.wakes + 1,
-        due_at=case((TASK.c.status == TaskStatus.WAITING, bindparam("time")), else_=TASK.c.due_at),
-        status=case((TASK.c.status == TaskStatus.WAITING, TaskStatus.READY), else_=TASK.c.status),
-    )
-    .returning(TASK.c.status)
+    .where(TASK.c.id == bindparam("task"), TASK.c.status == TaskStatus.WAITING)
+    .values(status=TaskStatus.READY, due_at=bindparam("time"))
 )
+_STATUS = select(TASK.c.status).where(TASK.c.id == bindparam("task"))
+#: The events that end a step for its task.
+FINISHING = (EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED)
 _ADD_EVENT = insert(EVENT)
 _ADD_ARTIFACT = insert(ARTIFACT).from_select(
     ["id", "sha", "artifact_class", "media_type", "size", "state"],
@@ -155,7 +153,8 @@ def _record_sources(tx: Tx, new: NewArtifact) -> None:
 
 def wake(tx: Tx, task_id: TaskId) -> bool:
     """Make a task's advance due; whether somebody has to be told."""
-    status = tx.connection.execute(_WAKE, {"task": task_id, "time": tx.now}).scalar()
+    tx.connection.execute(_WAKE, {"task": task_id, "time": tx.now})
+    status = tx.connection.execute(_STATUS, {"task": task_id}).scalar()
     return status in (TaskStatus.READY, TaskStatus.RUNNING)
 
 
@@ -198,7 +197,6 @@ def as_task(row: Row[Any]) -> Task:
         attempts=it["attempts"],
         max_attempts=it["max_attempts"],
         due_at=it["due_at"],
-        wakes=it["wakes"],
         last_seq=it["last_seq"],
         artifact_id=_artifact_id(it["artifact_id"]),
         reason=it["reason"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import bindparam, case, func, insert, select, update
@@ -51,6 +52,7 @@ _CLAIM = (
     )
     .returning(*STEP.c)
 )
+_CLAIM_KNOWN = _CLAIM.where(STEP.c.tool.in_(bindparam("known", expanding=True)))
 _NEXT_ATTEMPT = select(func.coalesce(func.max(ATTEMPT.c.n), 0) + 1).where(
     ATTEMPT.c.step_id == bindparam("step")
 )
@@ -86,11 +88,15 @@ _FINISH = (
 )
 
 
-def claim(tx: Tx, step_id: StepId, worker: WorkerId, lease: float) -> StepLease | None:
+def claim(
+    tx: Tx, step_id: StepId, worker: WorkerId, lease: float, tools: Collection[str] | None
+) -> StepLease | None:
     """Take a step: lease, token, attempt and the start of its envelope."""
-    row = tx.connection.execute(
-        _CLAIM, {"step": step_id, "time": tx.now, "who": worker, "length": lease}
-    ).first()
+    given = {"step": step_id, "time": tx.now, "who": worker, "length": lease}
+    if tools is None:
+        row = tx.connection.execute(_CLAIM, given).first()
+    else:
+        row = tx.connection.execute(_CLAIM_KNOWN, given | {"known": list(tools)}).first()
     if row is None:
         return None
     needs = tx.connection.execute(_NEEDS, {"step": step_id}).scalars().all()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import bindparam, case, insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from keptstep.models.errors import IllegalMove, KeyConflict, LeaseLost, NotFound
 from keptstep.models.events import EventKind
@@ -12,7 +13,16 @@ from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Failure, NewArtifact, NewTask, Task, TaskLease
 from keptstep.models.states import TaskStatus, move_task
 from keptstep.models.stores.committer import Tx
-from keptstep.models.stores.sql_rows import CONVERSATION, TASK, Log, as_task, error_columns, record
+from keptstep.models.stores.sql_rows import (
+    CONVERSATION,
+    EVENT,
+    FINISHING,
+    TASK,
+    Log,
+    as_task,
+    error_columns,
+    record,
+)
 
 _BY_ID = select(TASK).where(TASK.c.id == bindparam("task"))
 _BY_KEY = select(TASK).where(TASK.c.key == bindparam("given"))
@@ -34,6 +44,7 @@ _CLAIM = (
     )
     .returning(*TASK.c)
 )
+_CLAIM_KNOWN = _CLAIM.where(TASK.c.workflow.in_(bindparam("known", expanding=True)))
 
 
 def fenced(lease: TaskLease) -> Any:
@@ -74,7 +85,6 @@ def submit(tx: Tx, new: NewTask) -> tuple[Task, bool]:
             attempts=0,
             max_attempts=new.max_attempts,
             due_at=tx.now,
-            wakes=0,
             last_seq=0,
             created_at=tx.now,
         )
@@ -87,12 +97,16 @@ def submit(tx: Tx, new: NewTask) -> tuple[Task, bool]:
     return read(tx, new.id), True
 
 
-def claim(tx: Tx, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease | None:
+def claim(
+    tx: Tx, task_id: TaskId, worker: WorkerId, lease: float, workflows: Collection[str] | None
+) -> TaskLease | None:
     """Take a task's advance."""
     until = tx.now + lease
-    row = tx.connection.execute(
-        _CLAIM, {"task": task_id, "time": tx.now, "who": worker, "until": until}
-    ).first()
+    given = {"task": task_id, "time": tx.now, "who": worker, "until": until}
+    if workflows is None:
+        row = tx.connection.execute(_CLAIM, given).first()
+    else:
+        row = tx.connection.execute(_CLAIM_KNOWN, given | {"known": list(workflows)}).first()
     if row is None:
         return None
     task = as_task(row)
@@ -104,7 +118,11 @@ def claim(tx: Tx, task_id: TaskId, worker: WorkerId, lease: float) -> TaskLease 
 
 def leave(tx: Tx, lease: TaskLease, seen: int) -> Task:
     """Let go of an advance that waits."""
-    status = case((TASK.c.wakes > seen, TaskStatus.READY), else_=TaskStatus.WAITING)
+    unseen = select(EVENT.c.seq).where(
+        EVENT.c.task_id == lease.task.id, EVENT.c.seq > seen, EVENT.c.kind.in_(FINISHING)
+    )
+    news = tx.connection.execute(unseen.limit(1)).first() is not None
+    status = TaskStatus.READY if news else TaskStatus.WAITING
     _change(tx, lease, status=status, attempts=0, due_at=tx.now, **_FREE)
     return _told(tx, lease, EventKind.ADVANCE_LEFT)
 
@@ -125,7 +143,10 @@ def finish(tx: Tx, lease: TaskLease, result: NewArtifact) -> Task:
 def fail(tx: Tx, lease: TaskLease, failure: Failure, delay: float | None) -> Task:
     """Record an advance that ended badly."""
     said = {"reason": failure.reason, **error_columns(failure.error)}
-    again = delay is not None and lease.task.attempts < lease.task.max_attempts
+    now = tx.connection.execute(select(TASK).where(fenced(lease))).first()
+    if now is None:
+        raise lost(lease)
+    again = delay is not None and now.attempts < now.max_attempts
     if again:
         due_at = tx.now + (delay or 0.0)
         _change(tx, lease, status=TaskStatus.READY, due_at=due_at, **said, **_FREE)

@@ -153,7 +153,6 @@ def _tables() -> None:
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("max_attempts", sa.Integer(), nullable=False),
         sa.Column("due_at", sa.Double(), nullable=False),
-        sa.Column("wakes", sa.Integer(), nullable=False),
         sa.Column("last_seq", sa.Integer(), nullable=False),
         sa.Column("artifact_id", sa.LargeBinary(length=16), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),

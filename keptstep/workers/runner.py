@@ -1,0 +1,176 @@
+"""The tool runner: from a claimed step to a kept result, or to the words for why there is none."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, get_args
+
+from keptstep.models.artifacts import ArtifactClass, ArtifactRef
+from keptstep.models.errors import (
+    ArtifactCorrupt,
+    ArtifactMissing,
+    BadInput,
+    NotSent,
+    Permanent,
+    Refused,
+    StoreError,
+)
+from keptstep.models.ids import ArtifactId
+from keptstep.models.points import reach
+from keptstep.models.records import NewArtifact, Step, StepLease
+from keptstep.workers.calls import Calls, DeadlinePassed
+from keptstep.workflows.definition import Context, Registry, Tool, result_type, wants_result
+from keptstep.workflows.failures import FailureKeeper
+from keptstep.workflows.inputs import Inputs
+from keptstep.workflows.kernel import CallEnd
+from keptstep.workflows.ports import ArtifactStore, CallFailed, TaskStore
+from keptstep.workflows.values import Payload, Result, encode_value, put_back, shape
+
+_CHUNK = 1 << 20
+
+
+class LocalRunner:
+    """Runs tools in this process."""
+
+    def __init__(
+        self,
+        store: TaskStore,
+        artifacts: ArtifactStore,
+        registry: Registry,
+        calls: Calls,
+        *,
+        new_id: Callable[[], bytes],
+        max_result: int,
+    ) -> None:
+        self._store = store
+        self._artifacts = artifacts
+        self._registry = registry
+        self._calls = calls
+        self._new_id = new_id
+        self._max_result = max_result
+        self._inputs = Inputs(artifacts, new_id)
+        self._failures = FailureKeeper(artifacts, new_id)
+
+    def run(self, lease: StepLease) -> NewArtifact:
+        """Call the step's tool and keep what it returns; raises ``CallFailed``."""
+        step = lease.step
+        tool = self._registry.tool(step.tool)
+        try:
+            given, read = self._given(step, tool)
+        except (BadInput, ArtifactMissing, ArtifactCorrupt) as error:
+            # The call did not begin, so nothing happened, whatever its effect is.
+            raise self._failed(step, tool, CallEnd.NO_INPUT, error) from None
+        value = self._called(step, tool, given)
+        reach("call.returned")
+        try:
+            kept = self._kept(step, tool, value, read)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise self._failed(step, tool, CallEnd.UNKEEPABLE, error) from None
+        reach("keep.kept")
+        return kept
+
+    # -- before the call ---------------------------------------------------------------------
+    def _given(self, step: Step, tool: Tool[..., Any]) -> tuple[dict[str, Any], list[ArtifactId]]:
+        """Return the call's arguments and the artifacts they refer to."""
+        kept = self._inputs.read(step, self._store.artifact)
+        types = tool.signature.types
+        places = []
+        for ref in kept.refs:
+            annotation = types.get(str(ref.path[0]))
+            result = self._result(ref.id, annotation)
+            places.append((ref.path, result if _mentions_result(annotation) else result.value))
+        given: dict[str, Any] = put_back(kept.values, places)
+        for name, annotation in types.items():
+            if name in given and not _mentions_result(annotation):
+                given[name] = shape(given[name], annotation, f"input {name}")
+        if tool.signature.context is not None:
+            given[tool.signature.context] = _context(step)
+        return given, [ref.id for ref in kept.refs]
+
+    def _result(self, artifact_id: ArtifactId, annotation: Any) -> Result[Any]:
+        record = partial(self._store.artifact, artifact_id)
+        return Result(record, self._artifacts, _inner_type(annotation))
+
+    # -- the call ----------------------------------------------------------------------------
+    def _called(self, step: Step, tool: Tool[..., Any], given: dict[str, Any]) -> Any:
+        try:
+            return self._calls.call(tool.function, given, call_limit(step.deadline), step.name)
+        except BaseException as error:
+            raise self._failed(step, tool, _end(error), error) from None
+
+    # -- after the call ----------------------------------------------------------------------
+    def _kept(
+        self, step: Step, tool: Tool[..., Any], value: Any, read: list[ArtifactId]
+    ) -> NewArtifact:
+        chunks: Iterable[bytes]
+        named: tuple[ArtifactRef, ...] = ()
+        if isinstance(value, Payload):
+            chunks = [value.data] if isinstance(value.data, bytes) else value.data
+            media_type, named = value.media_type, value.sources
+        else:
+            data, media_type = encode_value(value)
+            chunks = [data]
+        blob = self._artifacts.put(chunks, tool.max_result or self._max_result)
+        sources = [ref.id for ref in named] or read
+        if not sources and step.artifact_class is ArtifactClass.RENDER and step.input_id:
+            sources = [step.input_id]  # derived from nothing else: from its own input (D45)
+        ref = ArtifactRef(
+            ArtifactId(self._new_id()), blob.sha, step.artifact_class, media_type, blob.size
+        )
+        return NewArtifact(ref, tuple(dict.fromkeys(sources)))
+
+    def _failed(
+        self, step: Step, tool: Tool[..., Any], end: CallEnd, error: BaseException
+    ) -> CallFailed:
+        first = self._store.attempts(step.id)[0].started_at
+        age = max(self._store.now() - first, 0.0)
+        wait = tool.retry.wait_after(step.attempts, error, age)
+        text = "".join(traceback.format_exception(error))
+        return CallFailed(end, wait, self._failures.keep(f"the call {end}", error, text))
+
+
+def call_limit(deadline: float) -> float:
+    """Return the seconds a call gets: a little less than its deadline, so that its own worker
+    and not a sweeper writes down how it ended."""
+    return max(deadline - 1.0, deadline * 0.9)
+
+
+def _end(error: BaseException) -> CallEnd:
+    match error:
+        case DeadlinePassed():
+            return CallEnd.TIMED_OUT
+        case NotSent():
+            return CallEnd.NOT_SENT
+        case Refused():
+            return CallEnd.REFUSED
+        case Permanent():
+            return CallEnd.PERMANENT
+        case _:
+            return CallEnd.RAISED
+
+
+def _context(step: Step) -> Context:
+    return Context(
+        task_id=step.task_id,
+        step_id=step.id,
+        step_name=step.name,
+        attempt=step.attempts,
+        idempotency_key=step.idempotency_key,
+        deadline=call_limit(step.deadline),
+    )
+
+
+def _mentions_result(annotation: Any) -> bool:
+    return wants_result(annotation) or any(map(_mentions_result, get_args(annotation)))
+
+
+def _inner_type(annotation: Any) -> Any:
+    """Return ``T`` of the first ``Result[T]`` in an annotation, else nothing."""
+    if wants_result(annotation):
+        return result_type(annotation)
+    found = (_inner_type(part) for part in get_args(annotation))
+    return next((kind for kind in found if kind is not None), None)

@@ -1,0 +1,94 @@
+"""How an advance ended, written down: a result kept, a failure with its reason, a block."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from keptstep.models.artifacts import ArtifactClass, ArtifactRef
+from keptstep.models.canonical import Path
+from keptstep.models.errors import (
+    BadInput,
+    KeptstepError,
+    LeaseLost,
+    NotFound,
+    PlanDifference,
+    StepFailed,
+    StoreError,
+)
+from keptstep.models.ids import ArtifactId
+from keptstep.models.records import Failure, Kept, NewArtifact, Task, TaskLease
+from keptstep.workflows.definition import Workflow
+from keptstep.workflows.failures import FailureKeeper
+from keptstep.workflows.live import LiveRun, Services
+from keptstep.workflows.retry import RetryPolicy
+from keptstep.workflows.values import Result, encode_value, put_back, shape
+
+#: Waits between advances that ended badly; the cap is the task's own.
+_POLICY = RetryPolicy(attempts=1_000_000)
+
+
+class Outcomes:
+    """Records how the function of a task ended."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+        self._failures = FailureKeeper(services.artifacts, services.new_id)
+
+    def arguments(self, task: Task, workflow: Workflow[..., Any]) -> dict[str, Any]:
+        """Return the function's arguments, shaped as its annotations say."""
+        kept = self._services.inputs.read(task, self._services.store.artifact)
+        store, artifacts = self._services.store, self._services.artifacts
+        places: list[tuple[Path, object]] = [
+            (ref.path, Result(store.artifact(ref.id), artifacts)) for ref in kept.refs
+        ]
+        values = put_back(kept.values, places)
+        types = workflow.signature.types
+        return {
+            name: shape(value, types.get(name), f"input {name}")
+            if not any(ref.path[0] == name for ref in kept.refs)
+            else value
+            for name, value in values.items()
+        }
+
+    def record(self, live: LiveRun, outcome: Any) -> Task:
+        """Write down what the function returned or raised.
+
+        Raises ``LeaseLost`` and ``StoreError``: then nothing was written.
+        """
+        ended = live.fatal or outcome
+        if isinstance(ended, BaseException):
+            return self._failed(live.lease, ended)
+        try:
+            result = self._kept(live, ended)
+        except BadInput as unkeepable:
+            return self._failed(live.lease, unkeepable)
+        return self._services.store.finish_task(live.lease, result)
+
+    def _kept(self, live: LiveRun, value: object) -> NewArtifact:
+        ref = live.ref_of(value)
+        if ref is not None:
+            return NewArtifact(ref)
+        data, media_type = encode_value(value)
+        blob = self._services.artifacts.put([data])
+        sources = live.sources()
+        kind = ArtifactClass.RENDER if sources else ArtifactClass.SNAPSHOT
+        identity = ArtifactId(self._services.new_id())
+        return NewArtifact(ArtifactRef(identity, blob.sha, kind, media_type, blob.size), sources)
+
+    def _failed(self, lease: TaskLease, error: BaseException) -> Task:
+        if isinstance(error, LeaseLost | StoreError):
+            raise error
+        store = self._services.store
+        if isinstance(error, PlanDifference):
+            return store.block_task(lease, self._failures.keep(str(error), error, error.diff))
+        if isinstance(error, StepFailed):
+            # Its text is with the step; the reason is ours and holds no payload.
+            return store.fail_task(lease, Failure(str(error), Kept("StepFailed")), None)
+        text = "".join(traceback.format_exception(error))
+        name = type(error).__name__
+        failure = self._failures.keep(f"the workflow function raised {name}", error, text)
+        if isinstance(error, KeptstepError) and isinstance(error, BadInput | NotFound):
+            return store.fail_task(lease, failure, None)
+        wait = _POLICY.wait_after(max(lease.task.attempts, 1), error, 0.0)
+        return store.fail_task(lease, failure, wait)
