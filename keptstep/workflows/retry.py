@@ -41,8 +41,10 @@ class RetryPolicy:
         state = RetryCallState(Retrying(), fn=None, args=(), kwargs={})
         state.attempt_number = attempt
         state.outcome = Future.construct(attempt, error, has_exception=True)
-        state.outcome_timestamp = state.start_time + age
-        state.idle_for = 0.0
-        if attempt >= self.attempts or not self.retry(state) or self.stop(state):
+        # From 0, so that the age is what the policy sees, to the last bit.
+        state.start_time, state.outcome_timestamp = 0.0, age
+        if attempt >= self.attempts or not self.retry(state):
             return None
-        return float(self.wait(state))
+        # A stop may ask how long the wait would be.
+        state.upcoming_sleep = float(self.wait(state))
+        return None if self.stop(state) else state.upcoming_sleep
