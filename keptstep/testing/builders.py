@@ -9,8 +9,9 @@ from typing import Any
 
 from keptstep.models.artifacts import BYTES_TYPE, ArtifactClass, ArtifactRef, Effect
 from keptstep.models.canonical import Arguments, sha256
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, uuid7
-from keptstep.models.records import Failure, Kept, NewArtifact, NewStep, NewTask
+from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, WorkerId, uuid7
+from keptstep.models.records import Failure, Kept, NewArtifact, NewStep, NewTask, Step
+from keptstep.models.states import StepStatus
 
 #: Milliseconds: ids of a later number sort after those of an earlier one.
 _EPOCH = 1_700_000_000_000
@@ -54,6 +55,37 @@ def new_step(name: str = "find", number: int | None = None, **values: Any) -> Ne
         input_artifact=None,
         input_sha=arguments.digest("search"),
         deadline=600.0,
+    )
+    return replace(step, **values)
+
+
+def a_step(status: StepStatus = StepStatus.READY, **values: Any) -> Step:
+    """Return a step as a store would, in a given status; any field can be given."""
+    new = new_step(number=1)
+    held = status is StepStatus.RUNNING
+    step = Step(
+        id=new.id,
+        task_id=TaskId(identity("task", 1)),
+        position=1,
+        name=new.name,
+        tool=new.tool,
+        artifact_class=new.artifact_class,
+        effect=new.effect,
+        status=status,
+        input=new.input,
+        input_id=None,
+        input_sha=new.input_sha,
+        attempts=1 if held else 0,
+        max_attempts=new.max_attempts,
+        deadline=new.deadline,
+        owner=WorkerId("ann-0001") if held else None,
+        token=1 if held else 0,
+        lease_until=0.0 if held else None,
+        started_at=0.0 if held else None,
+        due_at=0.0,
+        artifact_id=None,
+        reason=None,
+        error=None,
     )
     return replace(step, **values)
 
