@@ -64,8 +64,10 @@ class TaskStore(Protocol):
         """Keep new steps of an advance: ready, or pending while a step they need is not done.
 
         The task's attempts go back to 1, also with no steps: the advance did well so far, and a
-        crash from here on is not held against what came before. Raises ``LeaseLost``; ``BadInput`` when a name exists, a need is unknown or does not
-        come earlier, or the task would have more steps than its limit (D32).
+        crash from here on is not held against what came before.
+
+        Raises ``LeaseLost``; ``BadInput`` when a name exists, a need is unknown or does not come
+        earlier, or the task would have more steps than its limit (D32).
         """
         ...
 
