@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 
 from keptstep.models.errors import CommitUnknown, StoreError
 from keptstep.models.stores.engine import told
@@ -145,7 +145,7 @@ class Committer:
         except Exception as error:
             connection.exec_driver_sql("ROLLBACK TO caller")
             connection.exec_driver_sql("RELEASE caller")
-            if isinstance(error, DBAPIError) and not isinstance(error, IntegrityError):
+            if isinstance(error, DBAPIError):  # its text repeats the parameters
                 error = told(error, self._database)
             return job, None, error
         connection.exec_driver_sql("RELEASE caller")

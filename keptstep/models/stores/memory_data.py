@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from keptstep.models.artifacts import ArtifactRef
+from keptstep.models.canonical import MAX_LITERAL
 from keptstep.models.errors import BadInput, IllegalMove, LeaseLost
 from keptstep.models.events import Event, EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, short
@@ -209,6 +210,12 @@ def finishing_events(tables: Tables, task: Task, after: int) -> list[Event]:
     numbers = range(max(after, 0) + 1, task.last_seq + 1)
     news = (tables.events[task.id, seq] for seq in numbers)
     return [event for event in news if event.kind in _FINISHES]
+
+
+def check_literal(text: str | None) -> None:
+    """Raise ``BadInput`` for an input that has to be an artifact (D49)."""
+    if text is not None and len(text.encode("utf-8", "surrogatepass")) > MAX_LITERAL:
+        raise BadInput(f"a literal input has at most {MAX_LITERAL} bytes: keep it as an artifact")
 
 
 def claimable(row: Step | Task, now: float) -> bool:

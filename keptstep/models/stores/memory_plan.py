@@ -10,7 +10,7 @@ from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, short
 from keptstep.models.records import NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus
-from keptstep.models.stores.memory_data import Change, MemoryBase
+from keptstep.models.stores.memory_data import Change, MemoryBase, check_literal
 
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -82,6 +82,7 @@ def _check(change: Change, task_id: TaskId, new: NewStep) -> None:
         raise BadInput(
             f"{new.name[:140]!r} cannot be a step name: use 1 to 128 of A-Z a-z 0-9 . _ : -"
         )
+    check_literal(new.input)
     if (task_id, new.name) in change.tables.names:
         raise DuplicateStep(f"task {short(task_id)} has a step {new.name} already")
     if new.id in change.tables.steps:

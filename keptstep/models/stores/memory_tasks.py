@@ -12,6 +12,7 @@ from keptstep.models.states import TaskStatus
 from keptstep.models.stores.memory_data import (
     Change,
     MemoryBase,
+    check_literal,
     claimable,
     finishing_events,
     ref_facts,
@@ -32,6 +33,7 @@ class TaskVerbs(MemoryBase):
                 raise BadInput(
                     f"there is a task {short(new.id)} already: give a new task a new id"
                 )
+            check_literal(new.input)
             return _insert(change, new), True
 
     def claim_task(

@@ -30,7 +30,14 @@ from keptstep.models.records import (
     Task,
     TaskLease,
 )
-from keptstep.models.stores import sql_plan, sql_reads, sql_recovery, sql_steps, sql_tasks
+from keptstep.models.stores import (
+    sql_failures,
+    sql_plan,
+    sql_reads,
+    sql_recovery,
+    sql_steps,
+    sql_tasks,
+)
 from keptstep.models.stores.committer import Committer, Tx
 from keptstep.models.stores.engine import reader_engine, told, writer_engine
 
@@ -160,15 +167,15 @@ class SqlTaskStore:
 
     def retry(self, lease: StepLease, failure: Failure, delay: float) -> Settled:
         """See ``TaskStore.retry``."""
-        return self._write(sql_steps.retry, lease, failure, delay)
+        return self._write(sql_failures.retry, lease, failure, delay)
 
     def fail(self, lease: StepLease, failure: Failure) -> Settled:
         """See ``TaskStore.fail``."""
-        return self._write(sql_steps.fail, lease, failure)
+        return self._write(sql_failures.fail, lease, failure)
 
     def block(self, lease: StepLease, failure: Failure) -> Settled:
         """See ``TaskStore.block``."""
-        return self._write(sql_steps.block, lease, failure)
+        return self._write(sql_failures.block, lease, failure)
 
     def release(self, lease: StepLease) -> Settled:
         """See ``TaskStore.release``."""
@@ -180,7 +187,7 @@ class SqlTaskStore:
 
     def requeue(self, step_id: StepId, by: str, why: str) -> Settled:
         """See ``TaskStore.requeue``."""
-        return self._write(sql_steps.requeue, step_id, by, why)
+        return self._write(sql_failures.requeue, step_id, by, why)
 
     # -- leases and recovery -----------------------------------------------------------------
     def renew(

@@ -16,8 +16,17 @@ from keptstep.models.ids import StepId, TaskId
 from keptstep.models.records import NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus
 from keptstep.models.stores.committer import Tx
-from keptstep.models.stores.sql_rows import NEED, STEP, TASK, Log, as_step, chunks, ids, record
-from keptstep.models.stores.sql_tasks import fenced, lost
+from keptstep.models.stores.sql_rows import (
+    NEED,
+    STEP,
+    TASK,
+    Log,
+    as_step,
+    chunks,
+    ids,
+    record,
+)
+from keptstep.models.stores.sql_tasks import check_literal, fenced, lost
 
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _INSERT = insert(STEP)
@@ -77,7 +86,7 @@ def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> 
         tx.connection.execute(_INSERT, rows)
     except IntegrityError:
         raise BadInput("a step with one of these ids exists already") from None
-    needs = [{"step_id": new.id, "needs_id": need} for new in steps for need in new.needs]
+    needs = [{"step_id": new.id, "needs_id": need} for new in steps for need in set(new.needs)]
     if needs:
         tx.connection.execute(insert(NEED), needs)
     for new in steps:
@@ -86,7 +95,8 @@ def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> 
     log.write(tx)
     planned = select(STEP).where(STEP.c.task_id == task_id, STEP.c.position >= first)
     found = tx.connection.execute(planned.order_by(STEP.c.position))
-    return [as_step(row, new.needs) for row, new in zip(found, steps, strict=True)]
+    rows_and_news = zip(found, steps, strict=True)
+    return [as_step(row, sorted(set(new.needs))) for row, new in rows_and_news]
 
 
 def ready_dependents(tx: Tx, done: StepId, log: Log) -> tuple[StepId, ...]:
@@ -119,6 +129,7 @@ def _check(tx: Tx, task_id: TaskId, steps: Sequence[NewStep], first: int, max_st
             raise BadInput(
                 f"{new.name[:40]!r} cannot be a step's name: use 1 to 128 of A-Z a-z 0-9 . _ : -"
             )
+        check_literal(new.input)
     names = Counter(new.name for new in steps)
     twice = {name for name, times in names.items() if times > 1}
     for some in chunks(list(names)):

@@ -20,7 +20,7 @@ from keptstep.models.ids import (
     is_fragment,
 )
 from keptstep.models.records import Attempt, Due, Step, Task
-from keptstep.models.states import TASK_UNFINISHED
+from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED
 from keptstep.models.stores.sql_recovery import orphaned
 from keptstep.models.stores.sql_rows import (
     ARTIFACT,
@@ -59,13 +59,13 @@ _DUE_STEPS = (
         STEP.c.due_at <= bindparam("time"),
         task_unfinished(),
     )
-    .order_by(STEP.c.due_at)
+    .order_by(STEP.c.due_at, STEP.c.id)
     .limit(bindparam("many"))
 )
 _DUE_TASKS = (
     select(TASK.c.id)
     .where(TASK.c.status == literal_column("'ready'"), TASK.c.due_at <= bindparam("time"))
-    .order_by(TASK.c.due_at)
+    .order_by(TASK.c.due_at, TASK.c.id)
     .limit(bindparam("many"))
 )
 
@@ -104,7 +104,7 @@ def step(connection: Connection, step_id: StepId) -> Step:
 def steps(connection: Connection, task_id: TaskId) -> list[Step]:
     """Return a task's steps by position."""
     query = select(STEP).where(STEP.c.task_id == task_id).order_by(STEP.c.position)
-    return _with_needs(connection, query, task_id)
+    return _with_needs(connection, query)
 
 
 def settled(connection: Connection, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
@@ -116,9 +116,9 @@ def settled(connection: Connection, task_id: TaskId, after: int) -> tuple[int, l
     wanted = list(dict.fromkeys(connection.execute(_FINISHED_BY, span).scalars()))
     found: list[Step] = []
     for some in chunks(wanted):
-        rows = connection.execute(select(STEP).where(STEP.c.id.in_(some)))
-        found.extend(as_step(row) for row in rows)
-    return newest, found
+        still = STEP.c.id.in_(some) & STEP.c.status.in_(STEP_FINISHED)
+        found.extend(_with_needs(connection, select(STEP).where(still)))
+    return newest, sorted(found, key=lambda step: step.position)
 
 
 def attempts(connection: Connection, step_id: StepId) -> list[Attempt]:
@@ -163,8 +163,8 @@ def orphans(
     connection: Connection, now: float, dead: Collection[WorkerId], limit: int
 ) -> list[Step]:
     """Return running steps whose holder is gone, the longest gone first."""
-    query = select(STEP).where(orphaned(STEP, now, dead)).order_by(STEP.c.lease_until)
-    return [as_step(row) for row in connection.execute(query.limit(limit))]
+    query = select(STEP).where(orphaned(STEP, now, dead))
+    return _with_needs(connection, query.order_by(STEP.c.lease_until, STEP.c.id).limit(limit))
 
 
 def due(connection: Connection, now: float, limit: int) -> Due:
@@ -183,17 +183,15 @@ def matching(connection: Connection, kind: str, fragment: str) -> list[bytes]:
     digits = fragment.replace("-", "").lower()
     text = func.lower(func.hex(table.c.id))
     like = or_(text.like(f"{digits}%"), text.like(f"%{digits}"))
-    return list(connection.execute(select(table.c.id).where(like).limit(10)).scalars())
+    query = select(table.c.id).where(like).order_by(table.c.id).limit(10)
+    return list(connection.execute(query).scalars())
 
 
-def _with_needs(connection: Connection, query: Any, task_id: TaskId) -> list[Step]:
+def _with_needs(connection: Connection, query: Any) -> list[Step]:
+    rows = connection.execute(query).all()
     needs: dict[bytes, list[bytes]] = defaultdict(list)
-    pairs = (
-        select(NEED.c.step_id, NEED.c.needs_id)
-        .join(STEP, STEP.c.id == NEED.c.step_id)
-        .where(STEP.c.task_id == task_id)
-        .order_by(NEED.c.needs_id)
-    )
-    for row in connection.execute(pairs):
-        needs[row.step_id].append(row.needs_id)
-    return [as_step(row, needs.get(row.id, ())) for row in connection.execute(query)]
+    for some in chunks([row.id for row in rows]):
+        pairs = select(NEED).where(NEED.c.step_id.in_(some)).order_by(NEED.c.needs_id)
+        for pair in connection.execute(pairs):
+            needs[pair.step_id].append(pair.needs_id)
+    return [as_step(row, needs.get(row.id, ())) for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, assert_never
 
 from sqlalchemy import Table, literal_column, or_, select, update
@@ -14,6 +15,7 @@ from keptstep.models.ids import ArtifactId, StepId, TaskId, WorkerId
 from keptstep.models.records import Lost, Settled, Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.sql_failures import settle_failed
 from keptstep.models.stores.sql_rows import (
     ARTIFACT,
     STEP,
@@ -24,7 +26,7 @@ from keptstep.models.stores.sql_rows import (
     chunks,
     error_columns,
 )
-from keptstep.models.stores.sql_steps import FREE, end_attempt, settle_done, settle_failed
+from keptstep.models.stores.sql_steps import FREE, end_attempt, settle_done
 
 
 def renew(
@@ -81,7 +83,8 @@ def recover(tx: Tx, found: Step, decision: Decision, dead: Collection[WorkerId])
 
 def recover_tasks(tx: Tx, dead: Collection[WorkerId], limit: int) -> list[Task]:
     """Take advances back whose holder is gone."""
-    query = select(TASK).where(orphaned(TASK, tx.now, dead)).order_by(TASK.c.lease_until)
+    gone = select(TASK).where(orphaned(TASK, tx.now, dead))
+    query = gone.order_by(TASK.c.lease_until, TASK.c.id)
     found = [as_task(row) for row in tx.connection.execute(query.limit(limit))]
     return [_recover_task(tx, task, dead) for task in found]
 
@@ -99,11 +102,12 @@ def _recover_task(tx: Tx, task: Task, dead: Collection[WorkerId]) -> Task:
     kind = EventKind.TASK_FAILED if used_up else EventKind.ADVANCE_RECLAIMED
     log = Log(task.id)
     log.add(kind, None, task.token, reason=reason)
-    log.write(tx)
-    return as_task(row)
+    return replace(as_task(row), last_seq=log.write(tx))
 
 
 def _roll_forward(tx: Tx, found: Step, reason: str, dead: Collection[WorkerId]) -> Settled | None:
+    if found.artifact_id is None:
+        raise IllegalMove(f"step {found.name} has no kept payload to roll forward with")
     done = {"status": StepStatus.DONE, "token": STEP.c.token + 1, "reason": None}
     values = done | error_columns(None)
     step = _take(tx, found, dead, "done", **values)
@@ -117,7 +121,13 @@ def _take(
     tx: Tx, found: Step, dead: Collection[WorkerId], outcome: str | None, **values: Any
 ) -> Step | None:
     """Take a step from its gone holder, unless it moved since it was read."""
-    same = (STEP.c.id == found.id) & (STEP.c.token == found.token) & orphaned(STEP, tx.now, dead)
+    # A payload marked meanwhile makes it another case: the next look rolls it forward.
+    same = (
+        (STEP.c.id == found.id)
+        & (STEP.c.token == found.token)
+        & STEP.c.artifact_id.is_not_distinct_from(found.artifact_id)
+        & orphaned(STEP, tx.now, dead)
+    )
     statement = update(STEP).where(same).values(**values, **FREE).returning(*STEP.c)
     row = tx.connection.execute(statement).first()
     if row is None:

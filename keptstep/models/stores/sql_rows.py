@@ -13,7 +13,7 @@ from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Effect
 from keptstep.models.errors import BadInput, LeaseLost
 from keptstep.models.events import Event, EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
-from keptstep.models.records import Attempt, Kept, NewArtifact, Step, StepLease, Task
+from keptstep.models.records import Attempt, Failure, Kept, NewArtifact, Step, Task
 from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.tables import METADATA
@@ -164,19 +164,18 @@ def task_unfinished() -> Any:
     return query.where(TASK.c.status.in_(TASK_UNFINISHED)).exists()
 
 
-def lease_lost(lease: StepLease) -> LeaseLost:
-    """Say which attempt is no longer the current one."""
-    return LeaseLost(
-        f"attempt {lease.attempt} of step {lease.step.name} lost its lease (token {lease.token}): "
-        "somebody else goes on with it"
-    )
-
-
 def error_columns(kept: Kept | None) -> dict[str, Any]:
     """Return the two columns an error is kept in."""
     if kept is None:
         return {"error_kind": None, "error_id": None}
     return {"error_kind": kept.kind[:128], "error_id": kept.artifact_id}
+
+
+def said(failure: Failure) -> dict[str, Any]:
+    """Return what an event tells of a failure: words without payload, and where the text is."""
+    text = failure.error.artifact_id
+    facts = {"reason": failure.reason, "error": failure.error.kind}
+    return facts | {"text": text.hex()} if text else facts
 
 
 def as_task(row: Row[Any]) -> Task:

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import bindparam, case, func, insert, select, update
 
-from keptstep.models.errors import IllegalMove, NotFound
+from keptstep.models.errors import LeaseLost, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, WorkerId
 from keptstep.models.records import Failure, NewArtifact, Settled, Step, StepLease
-from keptstep.models.states import TASK_FINISHED, StepStatus, TaskStatus, move_step
+from keptstep.models.states import StepStatus
 from keptstep.models.stores.committer import Tx
-from keptstep.models.stores.sql_plan import cancel_dependents, ready_dependents
+from keptstep.models.stores.sql_plan import ready_dependents
 from keptstep.models.stores.sql_rows import (
     ATTEMPT,
     NEED,
@@ -22,7 +22,6 @@ from keptstep.models.stores.sql_rows import (
     Log,
     as_step,
     error_columns,
-    lease_lost,
     record,
     task_unfinished,
     wake,
@@ -56,7 +55,9 @@ _CLAIM_KNOWN = _CLAIM.where(STEP.c.tool.in_(bindparam("known", expanding=True)))
 _NEXT_ATTEMPT = select(func.coalesce(func.max(ATTEMPT.c.n), 0) + 1).where(
     ATTEMPT.c.step_id == bindparam("step")
 )
-_NEEDS = select(NEED.c.needs_id).where(NEED.c.step_id == bindparam("step"))
+_NEEDS = (
+    select(NEED.c.needs_id).where(NEED.c.step_id == bindparam("step")).order_by(NEED.c.needs_id)
+)
 _END_ATTEMPT = (
     update(ATTEMPT)
     .where(ATTEMPT.c.step_id == bindparam("step"), ATTEMPT.c.token == bindparam("held"))
@@ -72,6 +73,7 @@ _MINE = (
     & (STEP.c.token == bindparam("held"))
     & (STEP.c.status == StepStatus.RUNNING)
 )
+_MARKED = select(STEP.c.artifact_id).where(_MINE)
 _MARK = update(STEP).where(_MINE).values(artifact_id=bindparam("payload"))
 _FINISH = (
     update(STEP)
@@ -86,6 +88,14 @@ _FINISH = (
     )
     .returning(*STEP.c)
 )
+
+
+def lease_lost(lease: StepLease) -> LeaseLost:
+    """Say which attempt is no longer the current one."""
+    return LeaseLost(
+        f"attempt {lease.attempt} of step {lease.step.name} lost its lease (token {lease.token}): "
+        "somebody else goes on with it"
+    )
 
 
 def claim(
@@ -123,25 +133,19 @@ def claim(
 
 def mark(tx: Tx, lease: StepLease, payload: NewArtifact) -> None:
     """Record that the payload is kept."""
-    held = {"step": lease.step.id, "held": lease.token, "payload": payload.ref.id}
-    if tx.connection.execute(_MARK, held).rowcount != 1:
-        raise lease_lost(lease)
+    held = {"step": lease.step.id, "held": lease.token}
     log = Log(lease.step.task_id)
-    if record(tx, lease.step.task_id, payload):
-        _persisted(log, lease.step.id, lease.token, payload)
+    if _persist(tx, lease, payload, log):
+        tx.connection.execute(_MARK, held | {"payload": payload.ref.id})
         log.write(tx)
 
 
 def finish(tx: Tx, lease: StepLease, payload: NewArtifact) -> Settled:
     """Record a result: the step is done."""
+    log = Log(lease.step.task_id)
+    _persist(tx, lease, payload, log)
     held = {"step": lease.step.id, "held": lease.token, "payload": payload.ref.id}
-    row = tx.connection.execute(_FINISH, held).first()
-    if row is None:
-        raise lease_lost(lease)
-    step = as_step(row, lease.step.needs)
-    log = Log(step.task_id)
-    if record(tx, step.task_id, payload):
-        _persisted(log, step.id, lease.token, payload)
+    step = as_step(tx.connection.execute(_FINISH, held).one(), lease.step.needs)
     end_attempt(tx, step.id, lease.token, "done")
     return settle_done(tx, step, lease.token, log, sha=payload.ref.sha)
 
@@ -154,43 +158,6 @@ def settle_done(tx: Tx, step: Step, token: int, log: Log, **data: Any) -> Settle
     due = wake(tx, step.task_id)
     log.write(tx)
     return Settled(step, readied, due)
-
-
-def retry(tx: Tx, lease: StepLease, failure: Failure, delay: float) -> Settled:
-    """Record a failed attempt that another follows."""
-    if lease.step.attempts >= lease.step.max_attempts:
-        raise IllegalMove(f"step {lease.step.name} has no attempt left: it can only fail")
-    due_at = tx.now + delay
-    step = _failed(tx, lease, failure, StepStatus.READY, "failed", due_at=due_at)
-    log = Log(step.task_id)
-    log.add(EventKind.STEP_RETRY, step.id, lease.token, due_at=due_at, **_said(failure))
-    log.write(tx)
-    return Settled(step)
-
-
-def fail(tx: Tx, lease: StepLease, failure: Failure) -> Settled:
-    """Record a dead letter."""
-    step = _failed(tx, lease, failure, StepStatus.FAILED, "failed")
-    return settle_failed(tx, step, lease.token, _said(failure))
-
-
-def settle_failed(tx: Tx, step: Step, token: int, said: dict[str, Any]) -> Settled:
-    """Write what follows a failed step: its event, cancelled dependents, the task's wake."""
-    log = Log(step.task_id)
-    log.add(EventKind.STEP_FAILED, step.id, token, **said)
-    cancel_dependents(tx, step.id, step.name, log)
-    due = wake(tx, step.task_id)
-    log.write(tx)
-    return Settled(step, (), due)
-
-
-def block(tx: Tx, lease: StepLease, failure: Failure) -> Settled:
-    """Record that the outcome is not known."""
-    step = _failed(tx, lease, failure, StepStatus.UNCERTAIN, "uncertain")
-    log = Log(step.task_id)
-    log.add(EventKind.STEP_UNCERTAIN, step.id, lease.token, **_said(failure))
-    log.write(tx)
-    return Settled(step)
 
 
 def release(tx: Tx, lease: StepLease) -> Settled:
@@ -218,26 +185,6 @@ def keep_late(tx: Tx, lease: StepLease, payload: NewArtifact) -> None:
         sha=payload.ref.sha,
     )
     log.write(tx)
-
-
-def requeue(tx: Tx, step_id: StepId, by: str, why: str) -> Settled:
-    """Set a dead letter going again."""
-    step = read(tx, step_id)
-    if step.status is not StepStatus.FAILED:
-        raise IllegalMove(f"step {step.name} is {step.status}: only a failed one can be requeued")
-    move_step(step.status, StepStatus.READY)
-    query = select(TASK.c.status).where(TASK.c.id == step.task_id)
-    status = TaskStatus(tx.connection.execute(query).scalar_one())
-    if status in TASK_FINISHED:
-        raise IllegalMove(f"the task of step {step.name} is {status}: reopen the task first")
-    fresh = {"status": StepStatus.READY, "attempts": 0, "due_at": tx.now, "reason": None}
-    tx.connection.execute(
-        update(STEP).where(STEP.c.id == step_id).values(**fresh, **error_columns(None))
-    )
-    log = Log(step.task_id)
-    log.add(EventKind.STEP_REQUEUED, step_id, step.token, by=by, why=why)
-    log.write(tx)
-    return Settled(read(tx, step_id))
 
 
 def read(tx: Tx, step_id: StepId) -> Step:
@@ -280,29 +227,21 @@ def end_attempt(
     )
 
 
-def _failed(
-    tx: Tx, lease: StepLease, failure: Failure, status: StepStatus, outcome: str, **more: Any
-) -> Step:
-    said = {"reason": failure.reason, **error_columns(failure.error)}
-    step = change(tx, lease, status=status, **said, **more)
-    if failure.text is not None:
-        record(tx, step.task_id, failure.text)
-    end_attempt(tx, step.id, lease.token, outcome, failure)
-    return step
-
-
-def _said(failure: Failure) -> dict[str, Any]:
-    text = failure.error.artifact_id
-    said: dict[str, Any] = {"reason": failure.reason, "error": failure.error.kind}
-    return said | {"text": text.hex()} if text else said
-
-
-def _persisted(log: Log, step_id: StepId, token: int, payload: NewArtifact) -> None:
+def _persist(tx: Tx, lease: StepLease, payload: NewArtifact, log: Log) -> bool:
+    """Record a payload; tell of it, and say so, unless the step is marked with it already."""
+    held = {"step": lease.step.id, "held": lease.token}
+    marked = tx.connection.execute(_MARKED, held).first()
+    if marked is None:
+        raise lease_lost(lease)
+    record(tx, lease.step.task_id, payload)
+    if marked.artifact_id == payload.ref.id:
+        return False
     log.add(
         EventKind.PAYLOAD_PERSISTED,
-        step_id,
-        token,
+        lease.step.id,
+        lease.token,
         artifact=payload.ref.id.hex(),
         sha=payload.ref.sha,
         size=payload.ref.size,
     )
+    return True

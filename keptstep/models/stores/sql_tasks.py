@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
-from keptstep.models.errors import IllegalMove, KeyConflict, LeaseLost, NotFound
+from keptstep.models.canonical import MAX_LITERAL
+from keptstep.models.errors import BadInput, IllegalMove, KeyConflict, LeaseLost, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Failure, NewArtifact, NewTask, Task, TaskLease
@@ -22,6 +24,7 @@ from keptstep.models.stores.sql_rows import (
     as_task,
     error_columns,
     record,
+    said,
 )
 
 _BY_ID = select(TASK).where(TASK.c.id == bindparam("task"))
@@ -64,12 +67,21 @@ def lost(lease: TaskLease) -> LeaseLost:
     )
 
 
+def check_literal(text: str | None) -> None:
+    """Raise ``BadInput`` for an input that has to be an artifact (D49)."""
+    if text is not None and len(text.encode("utf-8", "surrogatepass")) > MAX_LITERAL:
+        raise BadInput(f"a literal input has at most {MAX_LITERAL} bytes: keep it as an artifact")
+
+
 def submit(tx: Tx, new: NewTask) -> tuple[Task, bool]:
     """Insert a task and, where it is new, its conversation."""
     if new.key is not None:
         known = tx.connection.execute(_BY_KEY, {"given": new.key}).first()
         if known is not None:
             return _same(as_task(known), new), False
+    if tx.connection.execute(_BY_ID, {"task": new.id}).first() is not None:
+        raise BadInput(f"there is a task {new.id.hex()} already: give a new task a new id")
+    check_literal(new.input)
     _open_conversation(tx, new)
     tx.connection.execute(
         insert(TASK).values(
@@ -112,7 +124,7 @@ def claim(
     task = as_task(row)
     log = Log(task_id)
     log.add(EventKind.ADVANCE_STARTED, None, task.token, worker=worker, attempt=task.attempts)
-    log.write(tx)
+    task = replace(task, last_seq=log.write(tx))
     return TaskLease(task, task.token, worker, until)
 
 
@@ -129,44 +141,44 @@ def leave(tx: Tx, lease: TaskLease, seen: int) -> Task:
 
 def release(tx: Tx, lease: TaskLease) -> Task:
     """Give an advance back uncounted."""
-    _change(tx, lease, status=TaskStatus.READY, attempts=TASK.c.attempts - 1, **_FREE)
+    uncounted = {"attempts": TASK.c.attempts - 1, "due_at": tx.now}
+    _change(tx, lease, status=TaskStatus.READY, **uncounted, **_FREE)
     return _told(tx, lease, EventKind.ADVANCE_LEFT, released=True)
 
 
 def finish(tx: Tx, lease: TaskLease, result: NewArtifact) -> Task:
     """Record a task's result."""
-    _change(tx, lease, status=TaskStatus.DONE, artifact_id=result.ref.id, ended_at=tx.now, **_FREE)
+    done = {"status": TaskStatus.DONE, "artifact_id": result.ref.id, "ended_at": tx.now}
+    _change(tx, lease, **done, reason=None, **error_columns(None), **_FREE)
     record(tx, lease.task.id, result)
     return _told(tx, lease, EventKind.TASK_DONE, artifact=result.ref.id.hex(), sha=result.ref.sha)
 
 
 def fail(tx: Tx, lease: TaskLease, failure: Failure, delay: float | None) -> Task:
     """Record an advance that ended badly."""
-    said = {"reason": failure.reason, **error_columns(failure.error)}
+    why = {"reason": failure.reason, **error_columns(failure.error)}
     now = tx.connection.execute(select(TASK).where(fenced(lease))).first()
     if now is None:
         raise lost(lease)
     again = delay is not None and now.attempts < now.max_attempts
     if again:
         due_at = tx.now + (delay or 0.0)
-        _change(tx, lease, status=TaskStatus.READY, due_at=due_at, **said, **_FREE)
+        _change(tx, lease, status=TaskStatus.READY, due_at=due_at, **why, **_FREE)
     else:
-        _change(tx, lease, status=TaskStatus.FAILED, ended_at=tx.now, **said, **_FREE)
+        _change(tx, lease, status=TaskStatus.FAILED, ended_at=tx.now, **why, **_FREE)
     if failure.text is not None:
         record(tx, lease.task.id, failure.text)
     kind = EventKind.ADVANCE_FAILED if again else EventKind.TASK_FAILED
-    return _told(tx, lease, kind, reason=failure.reason, error=failure.error.kind)
+    return _told(tx, lease, kind, **said(failure))
 
 
 def block(tx: Tx, lease: TaskLease, failure: Failure) -> Task:
     """Stop a task for an operator."""
-    said = {"reason": failure.reason, **error_columns(failure.error)}
-    _change(tx, lease, status=TaskStatus.BLOCKED, **said, **_FREE)
+    why = {"reason": failure.reason, **error_columns(failure.error)}
+    _change(tx, lease, status=TaskStatus.BLOCKED, **why, **_FREE)
     if failure.text is not None:
         record(tx, lease.task.id, failure.text)
-    return _told(
-        tx, lease, EventKind.TASK_BLOCKED, reason=failure.reason, error=failure.error.kind
-    )
+    return _told(tx, lease, EventKind.TASK_BLOCKED, **said(failure))
 
 
 def reopen(tx: Tx, task_id: TaskId, by: str, why: str) -> Task:
