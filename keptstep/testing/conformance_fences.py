@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from keptstep.models.decisions import Block, Run
+from keptstep.models.decisions import Block, Decision, Fail, Run
 from keptstep.models.errors import LeaseLost
 from keptstep.models.events import EventKind
 from keptstep.models.records import StepLease, TaskLease
@@ -55,6 +55,11 @@ class StepFenceSuite(StoreSuite):
     def test_after_the_step_was_declared_uncertain(self) -> None:
         lease = self.running()
         self._recover(lease, Block("the lease ended"))
+        self._all_refused(lease)
+
+    def test_after_its_last_attempt_was_declared_dead(self) -> None:
+        lease = self.running(max_attempts=1)
+        self._recover(lease, Fail("the lease ended"))
         self._all_refused(lease)
 
     def test_after_the_step_was_rolled_forward(self) -> None:
@@ -110,7 +115,7 @@ class StepFenceSuite(StoreSuite):
         assert (event.kind, event.step_id) == (EventKind.LATE_RESULT, step.id)
         assert (event.token, event.data["sha"]) == (lease.token, late.ref.sha)
 
-    def _recover(self, lease: StepLease, decision: Run | Block) -> None:
+    def _recover(self, lease: StepLease, decision: Decision) -> None:
         self.clock.advance(LEASE + 1)
         found = self.store.step(lease.step.id)
         assert self.store.recover(found, decision) is not None

@@ -147,6 +147,9 @@ class PlanSuite(StoreSuite):
         itself = new_step("a")
         self._refused([replace(itself, needs=(itself.id,))])
 
+    def test_a_literal_input_has_at_most_one_kibibyte(self) -> None:
+        self._refused([new_step("a"), new_step("b", input='"' + "x" * 1023 + '"')])
+
     def test_an_input_may_only_name_known_sources(self) -> None:
         unknown = ArtifactId(identity("artifact"))
         derived = payload("derived", sources=(unknown,))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from keptstep.testing.conformance_advance import AdvanceSuite
 from keptstep.testing.conformance_base import StoreSuite
 from keptstep.testing.conformance_claims import ClaimSuite, LeaseSuite
 from keptstep.testing.conformance_envelope import EnvelopeSuite
@@ -19,7 +20,7 @@ from keptstep.testing.conformance_needs import NeedsSuite
 from keptstep.testing.conformance_plan import PlanSuite
 from keptstep.testing.conformance_reads import ReadSuite
 from keptstep.testing.conformance_recovery import OrphanSuite, RecoverSuite, RecoverTasksSuite
-from keptstep.testing.conformance_submit import AdvanceSuite, SubmitSuite
+from keptstep.testing.conformance_submit import SubmitSuite
 
 TASK_STORE_SUITES: tuple[type[StoreSuite], ...] = (
     SubmitSuite,
