@@ -7,6 +7,9 @@ from hypothesis import settings
 
 from tests.services import service_url
 
+# Checks in the shipped suites show both sides when they fail, as those in test files do.
+pytest.register_assert_rewrite("keptstep.testing")
+
 # The same examples in every run: a red test stays red until somebody mends it. The chaos
 # runs load a profile of their own.
 settings.register_profile("keptstep", derandomize=True, deadline=None, database=None)

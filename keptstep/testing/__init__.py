@@ -1,0 +1,7 @@
+"""Tools for tests of keptstep and of what others build on it.
+
+The modules ``conformance_*`` hold what every store has to do, ``invariants`` what holds at every
+moment. ``builders`` makes records, ``clock`` time that moves only when told to, ``damage`` broken
+payloads. ``killpoints`` ends this process at a named point of the step protocol, and
+``synctrace`` reads from a trace of system calls what a power cut would have lost.
+"""
