@@ -65,7 +65,7 @@ lock: ## pin the dependencies again (needs uv)
 	$(COMPILE) $(RUNTIME) --group dev --output-file requirements/dev.txt
 
 bench: setup ## measure what a kept step costs
-	$(PY) benchmarks/run.py
+	$(PY) -m benchmarks.run
 
 coverage: setup ## the tests again, with the lines and branches they reach
 	$(PY) -m coverage erase

@@ -1,4 +1,4 @@
-"""``python benchmarks/run.py``: the main job's benchmark and its floor, side by side.
+"""``python -m benchmarks.run``: the main job's benchmark and its floor, side by side.
 
 Every round runs each figure once, engine and floor in turn on the same disk; the medians and
 their ratio are printed, and with ``--json`` one JSON document. Absolute figures move from machine
@@ -15,8 +15,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import engine
-import floor
+from benchmarks import engine, floor
 
 SIZES = {"200 B": 200, "100 KiB": 102_400}
 

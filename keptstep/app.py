@@ -13,9 +13,9 @@ from keptstep.models.ids import ConversationId, TaskId
 from keptstep.models.mint import new_id
 from keptstep.models.points import reach
 from keptstep.models.records import NewTask
-from keptstep.models.stores import open_sql_store
 from keptstep.models.stores.artifacts_fs import FileArtifactStore
 from keptstep.models.stores.clock import HostClock
+from keptstep.models.stores.sql import open_sql_store
 from keptstep.workers.worker import LocalWorker
 from keptstep.workflows.definition import REGISTRY, Registry, Workflow, result_type
 from keptstep.workflows.handle import Endings, Handle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -70,16 +70,15 @@ class Settings:
         """
         env = os.environ if environ is None else environ
         place = Path(home or env.get(PREFIX + "HOME") or default_home()).expanduser().absolute()
-        settings = cls(home=place)
+        read: dict[str, Any] = {}
         for field in fields(cls):
             text = env.get(PREFIX + field.name.upper())
             if field.name != "home" and text:
-                default = getattr(settings, field.name)
-                settings = replace(settings, **{field.name: _number(field.name, text, default)})
-        return replace(settings, **given)
+                read[field.name] = _number(field.name, text, field.default)
+        return cls(home=place, **(read | given))
 
 
-def _number(name: str, text: str, default: float) -> float | int:
+def _number(name: str, text: str, default: object) -> float | int:
     try:
         return int(text) if isinstance(default, int) else float(text)
     except ValueError:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,10 @@ from keptstep.models.ids import ArtifactId, Sha256
 MAX_DEPTH = 200
 #: Literal inputs up to this many bytes stand in the row; larger ones are files (D49).
 MAX_LITERAL = 1024
+
+_SIMPLE = (str, bool, int, type(None))
+_NAMED_DEPTH = 4
+_NAMED_LENGTH = 40
 
 #: Where a ref stands in the arguments: keys and positions from the top.
 Path = tuple[str | int, ...]
@@ -104,22 +108,28 @@ class Arguments:
 
 
 def _check(value: object, where: str, depth: int) -> None:
+    """Refuse what JSON has no one form for; ``where`` names the place, near the top only."""
     if depth > MAX_DEPTH:
         raise NotSerializable(f"the value is nested deeper than {MAX_DEPTH} levels")
-    if value is None or isinstance(value, str | bool | int):
-        return
     if isinstance(value, float):
         if not math.isfinite(value):
             raise NotSerializable(f"{where} is not a finite number (NaN or infinity)")
-    elif isinstance(value, list | tuple):
-        for position, item in enumerate(value):
-            _check(item, f"{where}[{position}]" if depth < 4 else where, depth + 1)
-    elif isinstance(value, dict):
-        _check_keys(value, where)
-        for key, item in value.items():
-            _check(item, f"{where}.{key}" if depth < 4 and len(key) < 40 else where, depth + 1)
-    else:
+    elif isinstance(value, list | tuple | dict):
+        for part, item in _parts(value, where):
+            _check(item, _inside(where, part, depth), depth + 1)
+    elif not isinstance(value, _SIMPLE):
         raise NotSerializable(f"{where} is a {type(value).__name__}, which JSON has no form for")
+
+
+def _parts(value: Any, where: str) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        _check_keys(value, where)
+        return ((f".{key}", item) for key, item in value.items())
+    return ((f"[{place}]", item) for place, item in enumerate(value))
+
+
+def _inside(where: str, part: str, depth: int) -> str:
+    return where + part if depth < _NAMED_DEPTH and len(part) < _NAMED_LENGTH else where
 
 
 def _check_keys(value: dict[Any, Any], where: str) -> None:

@@ -15,6 +15,8 @@ WorkerId = NewType("WorkerId", str)
 Sha256 = NewType("Sha256", str)
 
 _SHORT = 8
+_DIGITS = 32
+_RANDOM_BYTES = 10
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -24,8 +26,8 @@ def uuid7(milliseconds: int, randomness: bytes) -> bytes:
     ``milliseconds`` since the epoch goes into the first 48 bits; of ``randomness`` (10 bytes)
     74 bits are used. Time and chance come from the caller: this module has neither.
     """
-    if len(randomness) != 10:
-        raise ValueError(f"a UUIDv7 takes 10 random bytes, not {len(randomness)}")
+    if len(randomness) != _RANDOM_BYTES:
+        raise ValueError(f"a UUIDv7 takes {_RANDOM_BYTES} random bytes, not {len(randomness)}")
     value = bytearray((milliseconds & (2**48 - 1)).to_bytes(6, "big") + randomness)
     value[6] = 0x70 | (value[6] & 0x0F)
     value[8] = 0x80 | (value[8] & 0x3F)
@@ -45,7 +47,7 @@ def short(identity: bytes) -> str:
 def is_fragment(text: str) -> bool:
     """Whether ``text`` may be a prefix or a suffix of an id (1 to 32 hexadecimal digits)."""
     cleaned = text.replace("-", "").lower()
-    return 0 < len(cleaned) <= 32 and set(cleaned) <= _HEX
+    return 0 < len(cleaned) <= _DIGITS and set(cleaned) <= _HEX
 
 
 def matches(identity: bytes, fragment: str) -> bool:

@@ -32,6 +32,7 @@ class Checkpoint:
         runner: ToolRunner,
         doorbell: Doorbell,
         held: Held,
+        *,
         worker: WorkerId,
         lease: float,
         known_tools: Callable[[], Collection[str]],

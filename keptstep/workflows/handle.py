@@ -89,7 +89,7 @@ class Handle:
         record = partial(self._store.artifact, task.artifact_id)
         return Result(record, self._artifacts, self._returns)
 
-    async def aresult(self, timeout: float | None = None) -> Result[Any]:
+    async def aresult(self, timeout: float | None = None) -> Result[Any]:  # noqa: ASYNC109
         """``result`` for callers in an event loop."""
         return await asyncio.to_thread(self.result, timeout)
 

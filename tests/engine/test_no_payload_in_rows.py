@@ -45,10 +45,9 @@ def test_no_part_of_a_result_is_in_the_database_its_log_or_our_log_lines(
         made = await run.step("make", make)
         await run.step("ref", by_ref, text=made.ref)
         await run.step("value", by_value, text=made.value)
-        try:
+        with pytest.raises(StepFailed) as failed:
             await run.step("raise", raising, text=made.value)
-        except StepFailed as failed:
-            assert marker(size)[:10] in failed.detail
+        assert marker(size)[:10] in failed.value.detail
         return made
 
     app = open_app().start()

@@ -1,5 +1,4 @@
-"""The stores behind the ports: SQL rows, sha-named files, and their in-memory twins."""
+"""The stores behind the ports: SQL rows, sha-named files, and their in-memory twins.
 
-from keptstep.models.stores.sql import SqlTaskStore, open_sql_store
-
-__all__ = ["SqlTaskStore", "open_sql_store"]
+Nothing is imported here, so that who opens files does not load a database's libraries.
+"""

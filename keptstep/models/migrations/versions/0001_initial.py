@@ -47,6 +47,25 @@ TASK_MOVES = (
     "failed>ready",
 )
 
+
+def _one_of(column: str, words: str) -> str:
+    listed = ", ".join(f"'{word}'" for word in words.split())
+    return f"{column} IN ({listed})"
+
+
+_ARTIFACT_STATE = _one_of("state", "kept lost")
+
+_TASK_STATUS = _one_of("status", "ready running waiting blocked done failed cancelled")
+
+_EVENT_KIND = _one_of(
+    "kind",
+    "tool_call_started payload_persisted tool_result_persisted task_submitted advance_started advance_left advance_failed advance_reclaimed task_blocked task_done task_failed task_cancelled task_reopened step_planned step_readied step_retry step_failed step_uncertain step_released step_reclaimed step_requeued step_cancelled late_result",
+)
+
+_STEP_EFFECT = "effect IN ('none', 'idempotent', 'side effect')"
+
+_STEP_STATUS = _one_of("status", "pending ready running waiting done failed uncertain cancelled")
+
 _LIVING = """EXISTS (SELECT 1 FROM task t JOIN conversation c ON c.id = t.conversation_id
     WHERE t.id = OLD.task_id AND c.deleting IS NULL)"""
 
@@ -99,7 +118,7 @@ def _tables() -> None:
         sa.Column("media_type", sa.String(length=128), nullable=False),
         sa.Column("size", sa.Integer(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
-        sa.CheckConstraint("state IN ('kept', 'lost')", name="artifact_state"),
+        sa.CheckConstraint(_ARTIFACT_STATE, name="artifact_state"),
         sa.CheckConstraint("length(sha) = 64", name="artifact_sha"),
         sa.PrimaryKeyConstraint("id"),
         sqlite_with_rowid=False,
@@ -163,10 +182,7 @@ def _tables() -> None:
         sa.CheckConstraint("(status = 'running') = (lease_until IS NOT NULL)", name="task_lease"),
         sa.CheckConstraint("(status = 'running') = (owner IS NOT NULL)", name="task_owner"),
         sa.CheckConstraint("status <> 'done' OR artifact_id IS NOT NULL", name="task_result"),
-        sa.CheckConstraint(
-            "status IN ('ready', 'running', 'waiting', 'blocked', 'done', 'failed', 'cancelled')",
-            name="task_status",
-        ),
+        sa.CheckConstraint(_TASK_STATUS, name="task_status"),
         sa.CheckConstraint("attempts >= 0 AND attempts <= max_attempts", name="task_attempts"),
         sa.CheckConstraint("input IS NULL OR length(input) <= 1024", name="task_input"),
         sa.ForeignKeyConstraint(["conversation_id"], ["conversation.id"], ondelete="CASCADE"),
@@ -200,10 +216,7 @@ def _tables() -> None:
         sa.Column("step_id", sa.LargeBinary(length=16), nullable=True),
         sa.Column("token", sa.Integer(), nullable=True),
         sa.Column("data", sa.Text(), nullable=False),
-        sa.CheckConstraint(
-            "kind IN ('tool_call_started', 'payload_persisted', 'tool_result_persisted', 'task_submitted', 'advance_started', 'advance_left', 'advance_failed', 'advance_reclaimed', 'task_blocked', 'task_done', 'task_failed', 'task_cancelled', 'task_reopened', 'step_planned', 'step_readied', 'step_retry', 'step_failed', 'step_uncertain', 'step_released', 'step_reclaimed', 'step_requeued', 'step_cancelled', 'late_result')",
-            name="event_kind",
-        ),
+        sa.CheckConstraint(_EVENT_KIND, name="event_kind"),
         sa.ForeignKeyConstraint(["task_id"], ["task.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("task_id", "seq"),
         sqlite_with_rowid=False,
@@ -235,12 +248,9 @@ def _tables() -> None:
         sa.Column("error_id", sa.LargeBinary(length=16), nullable=True),
         sa.CheckConstraint("(status = 'running') = (lease_until IS NOT NULL)", name="step_lease"),
         sa.CheckConstraint("(status = 'running') = (owner IS NOT NULL)", name="step_owner"),
-        sa.CheckConstraint("effect IN ('none', 'idempotent', 'side effect')", name="step_effect"),
+        sa.CheckConstraint(_STEP_EFFECT, name="step_effect"),
         sa.CheckConstraint("status <> 'done' OR artifact_id IS NOT NULL", name="step_result"),
-        sa.CheckConstraint(
-            "status IN ('pending', 'ready', 'running', 'waiting', 'done', 'failed', 'uncertain', 'cancelled')",
-            name="step_status",
-        ),
+        sa.CheckConstraint(_STEP_STATUS, name="step_status"),
         sa.CheckConstraint("artifact_class IN (1, 2, 3, 4)", name="step_class"),
         sa.CheckConstraint("attempts >= 0 AND attempts <= max_attempts", name="step_attempts"),
         sa.CheckConstraint("input IS NULL OR length(input) <= 1024", name="step_input"),

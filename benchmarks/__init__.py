@@ -1,0 +1,1 @@
+"""What a kept step costs, beside the floor the disk sets."""
