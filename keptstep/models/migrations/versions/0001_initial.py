@@ -59,7 +59,11 @@ _TASK_STATUS = _one_of("status", "ready running waiting blocked done failed canc
 
 _EVENT_KIND = _one_of(
     "kind",
-    "tool_call_started payload_persisted tool_result_persisted task_submitted advance_started advance_left advance_failed advance_reclaimed task_blocked task_done task_failed task_cancelled task_reopened step_planned step_readied step_retry step_failed step_uncertain step_released step_reclaimed step_requeued step_cancelled late_result",
+    "tool_call_started payload_persisted tool_result_persisted task_submitted "
+    "advance_started advance_left advance_failed advance_reclaimed task_blocked task_done "
+    "task_failed task_cancelled task_reopened step_planned step_readied step_retry "
+    "step_failed step_uncertain step_released step_reclaimed step_requeued step_cancelled "
+    "late_result",
 )
 
 _STEP_EFFECT = "effect IN ('none', 'idempotent', 'side effect')"

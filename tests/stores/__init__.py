@@ -1,0 +1,1 @@
+"""The SQLite store: its schema, its connections, its committing thread."""
