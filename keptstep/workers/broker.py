@@ -58,6 +58,9 @@ class StepQueue:
         except StoreError as error:
             # The row is as it was or its lease ends: the sweeper finds it either way.
             log.warning("step %s is left to the sweeper: %s", digits, error)
+        except Exception:
+            # Ours, not the tool's: told once here, and the queue goes on with the others.
+            log.exception("step %s could not be worked on; it is left to the sweeper", digits)
 
     def stop(self, grace: float) -> None:
         """Take nothing more and wait up to ``grace`` seconds for what runs."""

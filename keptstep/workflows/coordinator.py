@@ -118,6 +118,9 @@ class Coordinator:
         except (LeaseLost, StoreError) as error:
             # Nothing is lost: the lease ends, and a sweeper finds the task.
             log.warning("task %s is left to whoever finds it: %s", task_id.hex(), error)
+        except Exception:
+            # Ours, not the function's: its lease is renewed no more and another may take it.
+            log.exception("the advance of task %s could not go on", task_id.hex())
         finally:
             news = self._news.pop(task_id)
             self._running.pop(task_id)

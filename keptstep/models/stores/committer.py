@@ -23,7 +23,8 @@ from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, up
 from sqlalchemy.exc import DBAPIError
 
 from keptstep.models.errors import CommitUnknown, StoreError
-from keptstep.models.stores.engine import told
+from keptstep.models.stores.engine import is_driver_error, told
+from keptstep.models.stores.prepared import Prepared
 from keptstep.models.tables import METADATA
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MARK = METADATA.tables["commit_mark"]
-_SET_MARK = (
+_SET_MARK = Prepared(
     update(_MARK)
     .where(_MARK.c.writer == bindparam("who"))
     .values(batch=bindparam("number"), at=bindparam("time"))
@@ -47,6 +48,13 @@ class Tx:
 
     connection: Connection
     now: float
+
+    @property
+    def integrity_error(self) -> type[Exception]:
+        """What the driver raises when a row breaks a constraint."""
+        dbapi: Any = self.connection.dialect.loaded_dbapi
+        error: type[Exception] = dbapi.IntegrityError
+        return error
 
 
 @dataclass(slots=True)
@@ -65,7 +73,8 @@ class Committer:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._name = secrets.token_hex(16)
         self._batch = 0
-        self._closed = threading.Event()
+        self._closed = False
+        self._door = threading.Lock()
         self._register()
         self._thread = threading.Thread(target=self._serve, name="keptstep-commit", daemon=True)
         self._thread.start()
@@ -76,19 +85,22 @@ class Committer:
         What ``work`` raises is raised here and changed nothing. Raises ``StoreError`` when the
         store could not do it, ``CommitUnknown`` when it cannot be known.
         """
-        if self._closed.is_set():
-            raise StoreError(f"the store of {self._database} is closed")
         answer: Future[T] = Future()
-        self._jobs.put(_Job(work, answer))
+        with self._door:  # so that nothing comes into the queue behind the end
+            if self._closed:
+                raise StoreError(f"the store of {self._database} is closed")
+            self._jobs.put(_Job(work, answer))
         return answer.result()
 
     def close(self) -> None:
         """Commit what was asked for so far, then stop the thread."""
-        if not self._closed.is_set():
-            self._closed.set()
+        with self._door:
+            if self._closed:
+                return
+            self._closed = True
             self._jobs.put(None)
-            self._thread.join()
-            self._engine.dispose()
+        self._thread.join()
+        self._engine.dispose()
 
     # -- the thread --------------------------------------------------------------------------
     def _serve(self) -> None:
@@ -120,7 +132,7 @@ class Committer:
             with self._engine.connect() as connection:
                 transaction = connection.begin()
                 try:
-                    answers = [self._one(connection, job, len(batch)) for job in batch]
+                    answers = [self._one(connection, job) for job in batch]
                     self._batch += 1
                     self._mark(connection)
                 except BaseException:
@@ -136,19 +148,20 @@ class Committer:
             else:
                 job.answer.set_exception(refused)
 
-    def _one(self, connection: Connection, job: _Job, many: int) -> tuple[_Job, Any, Any]:
+    def _one(self, connection: Connection, job: _Job) -> tuple[_Job, Any, Any]:
         """Run one caller's work; what it raises is its own unless the transaction is gone."""
         tx = Tx(connection, self._clock.now())
-        connection.exec_driver_sql("SAVEPOINT caller")
+        driver = connection.connection.cursor()
+        driver.execute("SAVEPOINT caller")
         try:
             value = job.work(tx)
         except Exception as error:
-            connection.exec_driver_sql("ROLLBACK TO caller")
-            connection.exec_driver_sql("RELEASE caller")
-            if isinstance(error, DBAPIError):  # its text repeats the parameters
+            driver.execute("ROLLBACK TO caller")
+            driver.execute("RELEASE caller")
+            if is_driver_error(error):  # its text may repeat the parameters
                 error = told(error, self._database)
             return job, None, error
-        connection.exec_driver_sql("RELEASE caller")
+        driver.execute("RELEASE caller")
         return job, value, None
 
     def _end(self, transaction: Any) -> None:
@@ -178,8 +191,7 @@ class Committer:
             job.answer.set_exception(known)
 
     def _mark(self, connection: Connection) -> None:
-        parameters = {"who": self._name, "number": self._batch, "time": self._clock.now()}
-        connection.execute(_SET_MARK, parameters)
+        _SET_MARK.run(connection, who=self._name, number=self._batch, time=self._clock.now())
 
     def _register(self) -> None:
         now = self._clock.now()

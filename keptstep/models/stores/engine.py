@@ -47,6 +47,11 @@ def reader_engine(database: Path, busy_timeout: float) -> Engine:
     return engine
 
 
+def is_driver_error(error: BaseException) -> bool:
+    """Whether an error is the database's own, raised through SQLAlchemy or by the driver."""
+    return isinstance(error, DBAPIError | sqlite3.Error)
+
+
 def told(error: Exception, database: Path) -> StoreError:
     """Turn a driver's error into one line for a person; parameters are never repeated."""
     cause: Any = error.orig if isinstance(error, DBAPIError) else error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -91,7 +92,7 @@ class SqlTaskStore:
         try:
             with self._readers.connect() as connection:
                 return query(connection, *given)
-        except DBAPIError as error:
+        except (DBAPIError, sqlite3.Error) as error:
             raise told(error, self._database) from None
 
     def now(self) -> float:

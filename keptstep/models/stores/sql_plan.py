@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from keptstep.models.errors import BadInput, DuplicateStep
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId
 from keptstep.models.records import NewStep, Step, TaskLease
-from keptstep.models.states import STEP_FINISHED, StepStatus
+from keptstep.models.states import STEP_FINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.prepared import Prepared
 from keptstep.models.stores.sql_rows import (
     NEED,
     STEP,
@@ -26,20 +26,57 @@ from keptstep.models.stores.sql_rows import (
     ids,
     record,
 )
-from keptstep.models.stores.sql_tasks import check_literal, fenced, lost
+from keptstep.models.stores.sql_tasks import check_literal, lost
 
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-_INSERT = insert(STEP)
+_INSERT = Prepared(
+    insert(STEP),
+    [
+        "id",
+        "task_id",
+        "position",
+        "name",
+        "tool",
+        "artifact_class",
+        "effect",
+        "status",
+        "input",
+        "input_id",
+        "input_sha",
+        "attempts",
+        "max_attempts",
+        "deadline",
+        "token",
+        "due_at",
+        "reason",
+    ],
+)
+_WELL = Prepared(
+    update(TASK)
+    .where(
+        TASK.c.id == bindparam("task"),
+        TASK.c.token == bindparam("held"),
+        TASK.c.status == TaskStatus.RUNNING,
+    )
+    .values(attempts=1)
+)
 _STATUSES = select(STEP.c.id, STEP.c.status, STEP.c.task_id).where(
     STEP.c.id.in_(bindparam("wanted", expanding=True))
 )
 _TAKEN = select(STEP.c.name).where(
     STEP.c.task_id == bindparam("task"), STEP.c.name.in_(bindparam("names", expanding=True))
 )
-_NEXT_POSITION = select(func.coalesce(func.max(STEP.c.position), 0) + 1).where(
-    STEP.c.task_id == bindparam("task")
+_NEXT_POSITION = Prepared(
+    select(func.coalesce(func.max(STEP.c.position), 0) + 1).where(
+        STEP.c.task_id == bindparam("task")
+    )
 )
-_DEPENDENTS = (
+_PLANNED = Prepared(
+    select(STEP)
+    .where(STEP.c.task_id == bindparam("task"), STEP.c.position >= bindparam("first"))
+    .order_by(STEP.c.position)
+)
+_DEPENDENTS = Prepared(
     select(NEED.c.step_id)
     .join(STEP, STEP.c.id == NEED.c.step_id)
     .where(NEED.c.needs_id == bindparam("need"), STEP.c.status == StepStatus.PENDING)
@@ -72,20 +109,19 @@ _CANCEL = (
 def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> list[Step]:
     """Insert new steps of an advance."""
     task_id = lease.task.id
-    well = update(TASK).where(fenced(lease)).values(attempts=1)
-    if tx.connection.execute(well).rowcount != 1:
+    if _WELL.run(tx.connection, task=task_id, held=lease.token).rowcount != 1:
         raise lost(lease)
     if not steps:
         return []
-    first = int(tx.connection.execute(_NEXT_POSITION, {"task": task_id}).scalar_one())
+    first = int(_NEXT_POSITION.run(tx.connection, task=task_id).scalar())
     _check(tx, task_id, steps, first, max_steps)
     needed = _needed(tx, task_id, steps)
     log = Log(task_id)
     rows = [_row(tx, task_id, first + place, new, needed, log) for place, new in enumerate(steps)]
     try:
-        tx.connection.execute(_INSERT, rows)
-    except IntegrityError:
-        raise BadInput("a step with one of these ids exists already") from None
+        _INSERT.run_many(tx.connection, rows)
+    except tx.integrity_error:
+        raise _refused(tx, task_id, steps) from None
     needs = [{"step_id": new.id, "needs_id": need} for new in steps for need in set(new.needs)]
     if needs:
         tx.connection.execute(insert(NEED), needs)
@@ -93,15 +129,14 @@ def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> 
         if new.input_artifact is not None:
             record(tx, task_id, new.input_artifact)
     log.write(tx)
-    planned = select(STEP).where(STEP.c.task_id == task_id, STEP.c.position >= first)
-    found = tx.connection.execute(planned.order_by(STEP.c.position))
-    rows_and_news = zip(found, steps, strict=True)
+    found = _PLANNED.run(tx.connection, task=task_id, first=first)
+    rows_and_news = zip(found.all(), steps, strict=True)
     return [as_step(row, sorted(set(new.needs))) for row, new in rows_and_news]
 
 
 def ready_dependents(tx: Tx, done: StepId, log: Log) -> tuple[StepId, ...]:
     """Make the steps ready whose last need was ``done``."""
-    waiting = ids(tx.connection.execute(_DEPENDENTS, {"need": done}).scalars())
+    waiting = ids(_DEPENDENTS.run(tx.connection, need=done).scalars())
     moved: set[bytes] = set()
     for some in chunks(waiting):
         moved.update(tx.connection.execute(_READY, {"waiting": some, "time": tx.now}).scalars())
@@ -116,7 +151,7 @@ def cancel_dependents(tx: Tx, ended: StepId, name: str, log: Log) -> None:
     todo = [ended]
     said = f"it needs step {name}, which is not going to be done"
     while todo:
-        for step_id in ids(tx.connection.execute(_DEPENDENTS, {"need": todo.pop()}).scalars()):
+        for step_id in ids(_DEPENDENTS.run(tx.connection, need=todo.pop()).scalars()):
             done = tx.connection.execute(_CANCEL, {"which": step_id, "said": said})
             if done.rowcount:
                 log.add(EventKind.STEP_CANCELLED, step_id, reason=said)
@@ -132,13 +167,19 @@ def _check(tx: Tx, task_id: TaskId, steps: Sequence[NewStep], first: int, max_st
         check_literal(new.input)
     names = Counter(new.name for new in steps)
     twice = {name for name, times in names.items() if times > 1}
-    for some in chunks(list(names)):
-        found = tx.connection.execute(_TAKEN, {"task": task_id, "names": some})
-        twice.update(found.scalars())
     if twice:
         raise DuplicateStep(f"the task has a step named {min(twice)} already")
     if first - 1 + len(steps) > max_steps:
         raise BadInput(f"a task may have {max_steps} steps and this one would have more")
+
+
+def _refused(tx: Tx, task_id: TaskId, steps: Sequence[NewStep]) -> BadInput:
+    """Say why the rows of new steps did not go in: a name or an id that exists."""
+    for some in chunks([new.name for new in steps]):
+        taken = tx.connection.execute(_TAKEN, {"task": task_id, "names": some}).scalars().all()
+        if taken:
+            return DuplicateStep(f"the task has a step named {min(taken)} already")
+    return BadInput("a step with one of these ids exists already")
 
 
 def _needed(tx: Tx, task_id: TaskId, steps: Sequence[NewStep]) -> dict[StepId, StepStatus]:

@@ -21,6 +21,7 @@ from keptstep.models.ids import (
 )
 from keptstep.models.records import Attempt, Due, Step, Task
 from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED
+from keptstep.models.stores.prepared import Prepared, one_of
 from keptstep.models.stores.sql_recovery import orphaned
 from keptstep.models.stores.sql_rows import (
     ARTIFACT,
@@ -42,15 +43,27 @@ from keptstep.models.stores.sql_rows import (
 
 _Id = TypeVar("_Id", bound=bytes)
 
-_NEWEST = select(func.coalesce(func.max(EVENT.c.seq), 0)).where(
-    EVENT.c.task_id == bindparam("task")
+_NEWEST = Prepared(
+    select(func.coalesce(func.max(EVENT.c.seq), 0)).where(EVENT.c.task_id == bindparam("task"))
 )
-_FINISHED_BY = select(EVENT.c.step_id).where(
-    EVENT.c.task_id == bindparam("task"),
-    EVENT.c.seq > bindparam("after"),
-    EVENT.c.seq <= bindparam("newest"),
-    EVENT.c.kind.in_(FINISHING),
+_NEWS = (
+    select(EVENT.c.step_id)
+    .where(
+        EVENT.c.task_id == bindparam("task"),
+        EVENT.c.seq > bindparam("after"),
+        EVENT.c.seq <= bindparam("newest"),
+        one_of(EVENT.c.kind, FINISHING),
+    )
+    .distinct()
 )
+_SETTLED = Prepared(
+    select(STEP)
+    .where(STEP.c.id.in_(_NEWS), one_of(STEP.c.status, sorted(STEP_FINISHED)))
+    .order_by(STEP.c.position)
+)
+_SETTLED_NEEDS = Prepared(select(NEED).where(NEED.c.step_id.in_(_NEWS)).order_by(NEED.c.needs_id))
+_ARTIFACT = Prepared(select(ARTIFACT).where(ARTIFACT.c.id == bindparam("artifact")))
+_TASK = Prepared(select(TASK).where(TASK.c.id == bindparam("task")))
 # The status stands in the text of the statement, so that the partial index fits.
 _DUE_STEPS = (
     select(STEP.c.id)
@@ -72,7 +85,7 @@ _DUE_TASKS = (
 
 def task(connection: Connection, task_id: TaskId) -> Task:
     """Return one task."""
-    row = connection.execute(select(TASK).where(TASK.c.id == task_id)).first()
+    row = _TASK.run(connection, task=task_id).first()
     if row is None:
         raise NotFound(f"there is no task {task_id.hex()}")
     return as_task(row)
@@ -109,16 +122,15 @@ def steps(connection: Connection, task_id: TaskId) -> list[Step]:
 
 def settled(connection: Connection, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
     """Return the newest event's number and the steps that finished after ``after``."""
-    newest = int(connection.execute(_NEWEST, {"task": task_id}).scalar_one())
+    newest = int(_NEWEST.run(connection, task=task_id).scalar())
     if newest == 0:
         raise NotFound(f"there is no task {task_id.hex()}")
     span = {"task": task_id, "after": after, "newest": newest}
-    wanted = list(dict.fromkeys(connection.execute(_FINISHED_BY, span).scalars()))
-    found: list[Step] = []
-    for some in chunks(wanted):
-        still = STEP.c.id.in_(some) & STEP.c.status.in_(STEP_FINISHED)
-        found.extend(_with_needs(connection, select(STEP).where(still)))
-    return newest, sorted(found, key=lambda step: step.position)
+    rows = _SETTLED.run(connection, **span).all()
+    needs: dict[bytes, list[bytes]] = defaultdict(list)
+    for pair in _SETTLED_NEEDS.run(connection, **span).all():
+        needs[pair["step_id"]].append(pair["needs_id"])
+    return newest, [as_step(row, needs.get(row["id"], ())) for row in rows]
 
 
 def attempts(connection: Connection, step_id: StepId) -> list[Attempt]:
@@ -136,7 +148,7 @@ def events(connection: Connection, task_id: TaskId, after: int, limit: int) -> l
 
 def artifact(connection: Connection, artifact_id: ArtifactId) -> ArtifactRef:
     """Return one artifact's record."""
-    row = connection.execute(select(ARTIFACT).where(ARTIFACT.c.id == artifact_id)).first()
+    row = _ARTIFACT.run(connection, artifact=artifact_id).first()
     if row is None:
         raise NotFound(f"there is no artifact {artifact_id.hex()}")
     return as_ref(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, Task
 from keptstep.models.records import Attempt, Failure, Kept, NewArtifact, Step, Task
 from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.prepared import Prepared, one_of
 from keptstep.models.tables import METADATA
 
 _T = TypeVar("_T")
@@ -30,43 +31,47 @@ ARTIFACT = METADATA.tables["artifact"]
 HOLDER = METADATA.tables["artifact_holder"]
 SOURCE = METADATA.tables["artifact_source"]
 
-_NUMBERS = (
+_NUMBERS = Prepared(
     update(TASK)
     .where(TASK.c.id == bindparam("task"))
     .values(last_seq=TASK.c.last_seq + bindparam("many"))
     .returning(TASK.c.last_seq)
 )
-_WAKE = (
+_WAKE = Prepared(
     update(TASK)
     .where(TASK.c.id == bindparam("task"), TASK.c.status == TaskStatus.WAITING)
     .values(status=TaskStatus.READY, due_at=bindparam("time"))
 )
-_STATUS = select(TASK.c.status).where(TASK.c.id == bindparam("task"))
+_STATUS = Prepared(select(TASK.c.status).where(TASK.c.id == bindparam("task")))
 #: The events that end a step for its task.
 FINISHING = (EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED)
-_ADD_EVENT = insert(EVENT)
-_ADD_ARTIFACT = insert(ARTIFACT).from_select(
-    ["id", "sha", "artifact_class", "media_type", "size", "state"],
-    select(
-        bindparam("new_id", type_=ARTIFACT.c.id.type),
-        bindparam("new_sha"),
-        bindparam("new_class"),
-        bindparam("new_type"),
-        bindparam("new_size"),
-        bindparam("new_state"),
-    ).where(~select(ARTIFACT.c.id).where(ARTIFACT.c.id == bindparam("new_id")).exists()),
+_ADD_EVENT = Prepared(insert(EVENT))
+_ADD_ARTIFACT = Prepared(
+    insert(ARTIFACT).from_select(
+        ["id", "sha", "artifact_class", "media_type", "size", "state"],
+        select(
+            bindparam("new_id", type_=ARTIFACT.c.id.type),
+            bindparam("new_sha"),
+            bindparam("new_class"),
+            bindparam("new_type"),
+            bindparam("new_size"),
+            bindparam("new_state"),
+        ).where(~select(ARTIFACT.c.id).where(ARTIFACT.c.id == bindparam("new_id")).exists()),
+    )
 )
-_ADD_HOLDER = insert(HOLDER).from_select(
-    ["artifact_id", "task_id"],
-    select(
-        bindparam("held", type_=ARTIFACT.c.id.type), bindparam("by", type_=TASK.c.id.type)
-    ).where(
-        ~select(HOLDER.c.task_id)
-        .where(HOLDER.c.artifact_id == bindparam("held"), HOLDER.c.task_id == bindparam("by"))
-        .exists()
-    ),
+_ADD_HOLDER = Prepared(
+    insert(HOLDER).from_select(
+        ["artifact_id", "task_id"],
+        select(
+            bindparam("held", type_=ARTIFACT.c.id.type), bindparam("by", type_=TASK.c.id.type)
+        ).where(
+            ~select(HOLDER.c.task_id)
+            .where(HOLDER.c.artifact_id == bindparam("held"), HOLDER.c.task_id == bindparam("by"))
+            .exists()
+        ),
+    )
 )
-_KNOWN_SHA = select(ARTIFACT.c.sha).where(ARTIFACT.c.id == bindparam("artifact"))
+_KNOWN_SHA = Prepared(select(ARTIFACT.c.sha).where(ARTIFACT.c.id == bindparam("artifact")))
 _KNOWN_SOURCES = select(ARTIFACT.c.id).where(
     ARTIFACT.c.id.in_(bindparam("wanted", expanding=True))
 )
@@ -96,11 +101,11 @@ class Log:
 
         Raises ``LeaseLost`` when the task is gone: its conversation was deleted (D24).
         """
-        parameters = {"task": self.task_id, "many": len(self.lines)}
-        newest = tx.connection.execute(_NUMBERS, parameters).scalar()
+        many = len(self.lines)
+        newest = _NUMBERS.run(tx.connection, task=self.task_id, many=many).scalar()
         if newest is None:
             raise LeaseLost("the task is gone: its conversation was deleted")
-        first = newest - len(self.lines) + 1
+        first = newest - many + 1
         rows = [
             {
                 "task_id": self.task_id,
@@ -113,27 +118,25 @@ class Log:
             }
             for place, (kind, step_id, token, data) in enumerate(self.lines)
         ]
-        tx.connection.execute(_ADD_EVENT, rows)
+        _ADD_EVENT.run_many(tx.connection, rows)
         return int(newest)
 
 
 def record(tx: Tx, task_id: TaskId, new: NewArtifact) -> bool:
     """Write an artifact's row, its holder and its sources; whether it was new."""
     ref = new.ref
-    done = tx.connection.execute(
-        _ADD_ARTIFACT,
-        {
-            "new_id": ref.id,
-            "new_sha": ref.sha,
-            "new_class": int(ref.artifact_class),
-            "new_type": ref.media_type,
-            "new_size": ref.size,
-            "new_state": "kept",
-        },
+    done = _ADD_ARTIFACT.run(
+        tx.connection,
+        new_id=ref.id,
+        new_sha=ref.sha,
+        new_class=int(ref.artifact_class),
+        new_type=ref.media_type,
+        new_size=ref.size,
+        new_state="kept",
     )
-    tx.connection.execute(_ADD_HOLDER, {"held": ref.id, "by": task_id})
+    _ADD_HOLDER.run(tx.connection, held=ref.id, by=task_id)
     if not done.rowcount:
-        known = tx.connection.execute(_KNOWN_SHA, {"artifact": ref.id}).scalar()
+        known = _KNOWN_SHA.run(tx.connection, artifact=ref.id).scalar()
         if known != ref.sha:
             raise BadInput(f"artifact {ref.id.hex()} was recorded before with another content")
         return False
@@ -153,15 +156,15 @@ def _record_sources(tx: Tx, new: NewArtifact) -> None:
 
 def wake(tx: Tx, task_id: TaskId) -> bool:
     """Make a task's advance due; whether somebody has to be told."""
-    tx.connection.execute(_WAKE, {"task": task_id, "time": tx.now})
-    status = tx.connection.execute(_STATUS, {"task": task_id}).scalar()
+    _WAKE.run(tx.connection, task=task_id, time=tx.now)
+    status = _STATUS.run(tx.connection, task=task_id).scalar()
     return status in (TaskStatus.READY, TaskStatus.RUNNING)
 
 
 def task_unfinished() -> Any:
     """Return the condition that a step's task may still use its result."""
     query = select(TASK.c.id).where(TASK.c.id == STEP.c.task_id)
-    return query.where(TASK.c.status.in_(TASK_UNFINISHED)).exists()
+    return query.where(one_of(TASK.c.status, sorted(TASK_UNFINISHED))).exists()
 
 
 def error_columns(kept: Kept | None) -> dict[str, Any]:
@@ -178,9 +181,9 @@ def said(failure: Failure) -> dict[str, Any]:
     return facts | {"text": text.hex()} if text else facts
 
 
-def as_task(row: Row[Any]) -> Task:
+def as_task(row: Row[Any] | Mapping[str, Any]) -> Task:
     """Read a task's row."""
-    it = row._mapping
+    it = _facts(row)
     return Task(
         id=TaskId(it["id"]),
         conversation_id=ConversationId(it["conversation_id"]),
@@ -205,9 +208,9 @@ def as_task(row: Row[Any]) -> Task:
     )
 
 
-def as_step(row: Row[Any], needs: Sequence[bytes] = ()) -> Step:
+def as_step(row: Row[Any] | Mapping[str, Any], needs: Sequence[bytes] = ()) -> Step:
     """Read a step's row."""
-    it = row._mapping
+    it = _facts(row)
     return Step(
         id=StepId(it["id"]),
         task_id=TaskId(it["task_id"]),
@@ -235,9 +238,9 @@ def as_step(row: Row[Any], needs: Sequence[bytes] = ()) -> Step:
     )
 
 
-def as_attempt(row: Row[Any]) -> Attempt:
+def as_attempt(row: Row[Any] | Mapping[str, Any]) -> Attempt:
     """Read an attempt's row."""
-    it = row._mapping
+    it = _facts(row)
     return Attempt(
         step_id=StepId(it["step_id"]),
         n=it["n"],
@@ -250,9 +253,9 @@ def as_attempt(row: Row[Any]) -> Attempt:
     )
 
 
-def as_event(row: Row[Any]) -> Event:
+def as_event(row: Row[Any] | Mapping[str, Any]) -> Event:
     """Read an event's row."""
-    it = row._mapping
+    it = _facts(row)
     return Event(
         task_id=TaskId(it["task_id"]),
         seq=it["seq"],
@@ -264,9 +267,9 @@ def as_event(row: Row[Any]) -> Event:
     )
 
 
-def as_ref(row: Row[Any]) -> ArtifactRef:
+def as_ref(row: Row[Any] | Mapping[str, Any]) -> ArtifactRef:
     """Read an artifact's row."""
-    it = row._mapping
+    it = _facts(row)
     return ArtifactRef(
         id=ArtifactId(it["id"]),
         sha=Sha256(it["sha"]),
@@ -285,6 +288,10 @@ def chunks(items: Sequence[_T], size: int = 500) -> Iterator[list[_T]]:
 def ids(rows: Iterable[Any]) -> list[StepId]:
     """Read a column of step ids."""
     return [StepId(value) for value in rows]
+
+
+def _facts(row: Row[Any] | Mapping[str, Any]) -> Mapping[str, Any]:
+    return dict(row._mapping) if isinstance(row, Row) else row
 
 
 def _artifact_id(value: bytes | None) -> ArtifactId | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import bindparam, case, func, insert, select, update
@@ -13,6 +14,7 @@ from keptstep.models.ids import StepId, WorkerId
 from keptstep.models.records import Failure, NewArtifact, Settled, Step, StepLease
 from keptstep.models.states import StepStatus
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.prepared import Prepared, one_of
 from keptstep.models.stores.sql_plan import ready_dependents
 from keptstep.models.stores.sql_rows import (
     ATTEMPT,
@@ -51,14 +53,17 @@ _CLAIM = (
     )
     .returning(*STEP.c)
 )
-_CLAIM_KNOWN = _CLAIM.where(STEP.c.tool.in_(bindparam("known", expanding=True)))
-_NEXT_ATTEMPT = select(func.coalesce(func.max(ATTEMPT.c.n), 0) + 1).where(
-    ATTEMPT.c.step_id == bindparam("step")
+_CLAIM_ANY = Prepared(_CLAIM)
+_NEXT_ATTEMPT = Prepared(
+    select(func.coalesce(func.max(ATTEMPT.c.n), 0) + 1).where(
+        ATTEMPT.c.step_id == bindparam("step")
+    )
 )
-_NEEDS = (
+_ADD_ATTEMPT = Prepared(insert(ATTEMPT), ["step_id", "n", "worker", "token", "started_at"])
+_NEEDS = Prepared(
     select(NEED.c.needs_id).where(NEED.c.step_id == bindparam("step")).order_by(NEED.c.needs_id)
 )
-_END_ATTEMPT = (
+_END_ATTEMPT = Prepared(
     update(ATTEMPT)
     .where(ATTEMPT.c.step_id == bindparam("step"), ATTEMPT.c.token == bindparam("held"))
     .values(
@@ -73,9 +78,9 @@ _MINE = (
     & (STEP.c.token == bindparam("held"))
     & (STEP.c.status == StepStatus.RUNNING)
 )
-_MARKED = select(STEP.c.artifact_id).where(_MINE)
-_MARK = update(STEP).where(_MINE).values(artifact_id=bindparam("payload"))
-_FINISH = (
+_MARKED = Prepared(select(STEP.c.artifact_id).where(_MINE))
+_MARK = Prepared(update(STEP).where(_MINE).values(artifact_id=bindparam("payload")))
+_FINISH = Prepared(
     update(STEP)
     .where(_MINE)
     .values(
@@ -102,21 +107,14 @@ def claim(
     tx: Tx, step_id: StepId, worker: WorkerId, lease: float, tools: Collection[str] | None
 ) -> StepLease | None:
     """Take a step: lease, token, attempt and the start of its envelope."""
-    given = {"step": step_id, "time": tx.now, "who": worker, "length": lease}
-    if tools is None:
-        row = tx.connection.execute(_CLAIM, given).first()
-    else:
-        row = tx.connection.execute(_CLAIM_KNOWN, given | {"known": list(tools)}).first()
+    statement = _CLAIM_ANY if tools is None else _claim_known(frozenset(tools))
+    row = statement.run(tx.connection, step=step_id, time=tx.now, who=worker, length=lease).first()
     if row is None:
         return None
-    needs = tx.connection.execute(_NEEDS, {"step": step_id}).scalars().all()
-    step = as_step(row, needs)
-    number = tx.connection.execute(_NEXT_ATTEMPT, {"step": step_id}).scalar_one()
-    tx.connection.execute(
-        insert(ATTEMPT).values(
-            step_id=step_id, n=number, worker=worker, token=step.token, started_at=tx.now
-        )
-    )
+    step = as_step(row, _NEEDS.run(tx.connection, step=step_id).scalars())
+    number = _NEXT_ATTEMPT.run(tx.connection, step=step_id).scalar()
+    attempt = {"step_id": step_id, "n": number, "worker": worker, "token": step.token}
+    _ADD_ATTEMPT.run(tx.connection, started_at=tx.now, **attempt)
     log = Log(step.task_id)
     log.add(
         EventKind.TOOL_CALL_STARTED,
@@ -131,12 +129,17 @@ def claim(
     return StepLease(step, step.token, worker, step.lease_until or tx.now)
 
 
+@lru_cache(maxsize=64)
+def _claim_known(tools: frozenset[str]) -> Prepared:
+    """Return the claim for a worker that knows these tools: the same ones all its life."""
+    return Prepared(_CLAIM.where(one_of(STEP.c.tool, sorted(tools))))
+
+
 def mark(tx: Tx, lease: StepLease, payload: NewArtifact) -> None:
     """Record that the payload is kept."""
-    held = {"step": lease.step.id, "held": lease.token}
     log = Log(lease.step.task_id)
     if _persist(tx, lease, payload, log):
-        tx.connection.execute(_MARK, held | {"payload": payload.ref.id})
+        _MARK.run(tx.connection, step=lease.step.id, held=lease.token, payload=payload.ref.id)
         log.write(tx)
 
 
@@ -145,7 +148,10 @@ def finish(tx: Tx, lease: StepLease, payload: NewArtifact) -> Settled:
     log = Log(lease.step.task_id)
     _persist(tx, lease, payload, log)
     held = {"step": lease.step.id, "held": lease.token, "payload": payload.ref.id}
-    step = as_step(tx.connection.execute(_FINISH, held).one(), lease.step.needs)
+    row = _FINISH.run(tx.connection, **held).first()
+    if row is None:
+        raise lease_lost(lease)
+    step = as_step(row, lease.step.needs)
     end_attempt(tx, step.id, lease.token, "done")
     return settle_done(tx, step, lease.token, log, sha=payload.ref.sha)
 
@@ -192,7 +198,7 @@ def read(tx: Tx, step_id: StepId) -> Step:
     row = tx.connection.execute(select(STEP).where(STEP.c.id == step_id)).first()
     if row is None:
         raise NotFound(f"there is no step {step_id.hex()}")
-    return as_step(row, tx.connection.execute(_NEEDS, {"step": step_id}).scalars().all())
+    return as_step(row, _NEEDS.run(tx.connection, step=step_id).scalars())
 
 
 def change(tx: Tx, lease: StepLease, **values: Any) -> Step:
@@ -214,27 +220,24 @@ def end_attempt(
 ) -> None:
     """Close the attempt's own row."""
     columns = error_columns(failure.error if failure else None)
-    tx.connection.execute(
-        _END_ATTEMPT,
-        {
-            "step": step_id,
-            "held": token,
-            "time": tx.now,
-            "how": outcome,
-            "kind": columns["error_kind"],
-            "text": columns["error_id"],
-        },
+    _END_ATTEMPT.run(
+        tx.connection,
+        step=step_id,
+        held=token,
+        time=tx.now,
+        how=outcome,
+        kind=columns["error_kind"],
+        text=columns["error_id"],
     )
 
 
 def _persist(tx: Tx, lease: StepLease, payload: NewArtifact, log: Log) -> bool:
     """Record a payload; tell of it, and say so, unless the step is marked with it already."""
-    held = {"step": lease.step.id, "held": lease.token}
-    marked = tx.connection.execute(_MARKED, held).first()
+    marked = _MARKED.run(tx.connection, step=lease.step.id, held=lease.token).first()
     if marked is None:
         raise lease_lost(lease)
     record(tx, lease.step.task_id, payload)
-    if marked.artifact_id == payload.ref.id:
+    if marked["artifact_id"] == payload.ref.id:
         return False
     log.add(
         EventKind.PAYLOAD_PERSISTED,

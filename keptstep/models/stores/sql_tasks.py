@@ -15,6 +15,7 @@ from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Failure, NewArtifact, NewTask, Task, TaskLease
 from keptstep.models.states import TaskStatus, move_task
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.prepared import Prepared
 from keptstep.models.stores.sql_rows import (
     CONVERSATION,
     EVENT,
@@ -27,7 +28,7 @@ from keptstep.models.stores.sql_rows import (
     said,
 )
 
-_BY_ID = select(TASK).where(TASK.c.id == bindparam("task"))
+_BY_ID = Prepared(select(TASK).where(TASK.c.id == bindparam("task")))
 _BY_KEY = select(TASK).where(TASK.c.key == bindparam("given"))
 _FREE = {"owner": None, "lease_until": None}
 _CLAIM = (
@@ -79,7 +80,7 @@ def submit(tx: Tx, new: NewTask) -> tuple[Task, bool]:
         known = tx.connection.execute(_BY_KEY, {"given": new.key}).first()
         if known is not None:
             return _same(as_task(known), new), False
-    if tx.connection.execute(_BY_ID, {"task": new.id}).first() is not None:
+    if _BY_ID.run(tx.connection, task=new.id).first() is not None:
         raise BadInput(f"there is a task {new.id.hex()} already: give a new task a new id")
     check_literal(new.input)
     _open_conversation(tx, new)
@@ -209,7 +210,7 @@ def reopen(tx: Tx, task_id: TaskId, by: str, why: str) -> Task:
 
 def read(tx: Tx, task_id: TaskId) -> Task:
     """Return one task as the transaction sees it."""
-    row = tx.connection.execute(_BY_ID, {"task": task_id}).first()
+    row = _BY_ID.run(tx.connection, task=task_id).first()
     if row is None:
         raise NotFound(f"there is no task {task_id.hex()}")
     return as_task(row)
