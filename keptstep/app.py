@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from keptstep.config import Settings
 from keptstep.models.errors import BadInput
-from keptstep.models.ids import ConversationId, TaskId
+from keptstep.models.ids import ConversationId, TaskId, WorkerId
 from keptstep.models.mint import new_id
 from keptstep.models.points import reach
 from keptstep.models.records import NewTask
@@ -72,6 +72,11 @@ class App:
             store.close()
             raise
         return cls(settings, store, artifacts, registry)
+
+    @property
+    def worker(self) -> WorkerId | None:
+        """The identity of the started worker, random per start; ``None`` before ``start``."""
+        return None if self._worker is None else self._worker.id
 
     def start(self) -> Self:
         """Begin to work on what is due, here in this process."""

@@ -116,17 +116,26 @@ class DeadLetterSuite(StoreSuite):
         with refused(NotFound):
             self.store.requeue(StepId(identity("step")), "kim", "no reason")
 
-    def test_a_step_of_a_finished_task_is_not_requeued(self) -> None:
-        for done in (True, False):
-            advance = self.advance()
-            (step,) = self.store.plan(advance, [new_step()])
-            self.store.fail(self.claim(step), failure())
-            if done:
-                self.store.finish_task(advance, payload())
-            else:
-                self.store.fail_task(advance, failure(), None)
-            with self.unchanged(step.task_id), refused(IllegalMove):
-                self.store.requeue(step.id, "kim", "too late")
+    def test_a_step_of_a_done_task_is_not_requeued(self) -> None:
+        advance = self.advance()
+        (step,) = self.store.plan(advance, [new_step()])
+        self.store.fail(self.claim(step), failure())
+        self.store.finish_task(advance, payload())
+        with self.unchanged(step.task_id), refused(IllegalMove):
+            self.store.requeue(step.id, "kim", "too late")
+
+    def test_requeueing_a_step_reopens_the_task_that_failed_of_it(self) -> None:
+        advance = self.advance()
+        (step,) = self.store.plan(advance, [new_step()])
+        self.store.fail(self.claim(step), failure())
+        self.store.fail_task(advance, failure(), None)
+        settled = self.store.requeue(step.id, "kim", "the site is up")
+        assert settled.task_due
+        task = self.store.task(step.task_id)
+        assert (task.status, task.attempts, task.ended_at) == (TaskStatus.READY, 0, None)
+        kinds = [event.kind for event in self.store.events(task.id)][-2:]
+        assert kinds == [EventKind.TASK_REOPENED, EventKind.STEP_REQUEUED]
+        assert self.store.due().steps == (step.id,)
 
 
 class UncertainSuite(StoreSuite):

@@ -6,13 +6,13 @@ that another worker of this host must hold has proof that the other is dead.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import secrets
 import uuid
 from collections.abc import Collection
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from keptstep.models.ids import WorkerId
 
@@ -20,6 +20,31 @@ from keptstep.models.ids import WorkerId
 def host_name() -> str:
     """Return 8 digits that stand for this host in a worker's identity."""
     return hashlib.sha256(f"{uuid.getnode():x}".encode()).hexdigest()[:8]
+
+
+def proven_dead(folder: Path, owner: WorkerId) -> bool:
+    """Whether a worker is proven dead by its lock file in ``folder``.
+
+    Of a worker of another host, or one whose file is gone, nothing is proven: its lease has to
+    end by itself.
+    """
+    if not owner.startswith(f"{host_name()}-"):
+        return False
+    try:
+        file = os.open(_lock_file(folder, owner), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+def _lock_file(folder: Path, owner: WorkerId) -> Path:
+    return folder / f"{owner}.lock"
 
 
 class Liveness:
@@ -30,12 +55,16 @@ class Liveness:
         self._folder = folder
         self._host = host_name()
         self.worker = WorkerId(f"{self._host}-{secrets.token_hex(8)}")
-        self._lock = FileLock(self._file(self.worker))
-        self._lock.acquire(timeout=0)
+        # Locked under another name first: a sweeper that found it unlocked would call it dead.
+        starting = self._folder / f"{self.worker}.starting"
+        self._lock = os.open(starting, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        starting.rename(self._file(self.worker))
 
     def dead(self, owners: Collection[WorkerId]) -> set[WorkerId]:
         """Return those of ``owners`` that are proven dead."""
-        return {owner for owner in owners if owner != self.worker and self._is_dead(owner)}
+        others = set(owners) - {self.worker}
+        return {owner for owner in others if proven_dead(self._folder, owner)}
 
     def forget(self, owner: WorkerId) -> None:
         """Remove the file of a dead worker that owns nothing any more."""
@@ -48,21 +77,8 @@ class Liveness:
 
     def close(self) -> None:
         """Let go of the lock and remove its file: this worker owns nothing any more."""
-        self._lock.release()
         self._file(self.worker).unlink(missing_ok=True)
-
-    def _is_dead(self, owner: WorkerId) -> bool:
-        file = self._file(owner)
-        # Of another host, or with its file gone, nothing is proven: its lease has to end.
-        if not owner.startswith(f"{self._host}-") or not file.exists():
-            return False
-        lock = FileLock(file)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return False
-        lock.release()
-        return True
+        os.close(self._lock)
 
     def _file(self, owner: WorkerId) -> Path:
-        return self._folder / f"{owner}.lock"
+        return _lock_file(self._folder, owner)

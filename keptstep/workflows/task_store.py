@@ -157,7 +157,8 @@ class TaskStore(Protocol):
     def requeue(self, step_id: StepId, by: str, why: str) -> Settled:
         """Set a failed step going again with a fresh cap of attempts, as an operator.
 
-        Raises ``IllegalMove`` when it is not failed, or its task is finished.
+        A task that failed is reopened in the same transaction. Raises ``IllegalMove`` when the
+        step is not failed, or its task is done or cancelled.
         """
         ...
 

@@ -34,6 +34,7 @@ def engine(database: Path) -> Iterator[Any]:
 @pytest.fixture
 def committer(engine: Any, database: Path) -> Iterator[Committer]:
     made = Committer(engine, database, FakeClock())
+    made.run(lambda tx: None)  # it registers with its first write
     yield made
     made.close()
 

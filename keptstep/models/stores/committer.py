@@ -75,9 +75,7 @@ class Committer:
         self._batch = 0
         self._closed = False
         self._door = threading.Lock()
-        self._register()
-        self._thread = threading.Thread(target=self._serve, name="keptstep-commit", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
 
     def run(self, work: Callable[[Tx], T]) -> T:
         """Run ``work`` in a transaction and return its value once that is durable.
@@ -89,6 +87,8 @@ class Committer:
         with self._door:  # so that nothing comes into the queue behind the end
             if self._closed:
                 raise StoreError(f"the store of {self._database} is closed")
+            if self._thread is None:
+                self._begin()
             self._jobs.put(_Job(work, answer))
         return answer.result()
 
@@ -99,7 +99,8 @@ class Committer:
                 return
             self._closed = True
             self._jobs.put(None)
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
         self._engine.dispose()
 
     # -- the thread --------------------------------------------------------------------------
@@ -192,6 +193,13 @@ class Committer:
 
     def _mark(self, connection: Connection) -> None:
         _SET_MARK.run(connection, who=self._name, number=self._batch, time=self._clock.now())
+
+    def _begin(self) -> None:
+        """Register and start: with the first write, so that who only reads never waits."""
+        self._register()
+        name = "keptstep-commit"
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
 
     def _register(self) -> None:
         now = self._clock.now()

@@ -25,6 +25,7 @@ from keptstep.models.stores.memory_data import (
     used_up,
 )
 from keptstep.models.stores.memory_plan import cancel_dependants, ready_dependants
+from keptstep.models.stores.memory_tasks import reopen
 
 
 class StepVerbs(MemoryBase):
@@ -129,7 +130,10 @@ class StepVerbs(MemoryBase):
             step = change.tables.steps.get(step_id)
             if step is None:
                 raise NotFound(f"there is no step {short(step_id)}")
-            _check_requeue(step, change.tables.tasks[step.task_id].status)
+            status = change.tables.tasks[step.task_id].status
+            _check_requeue(step, status)
+            if status is TaskStatus.FAILED:
+                reopen(change, step.task_id, by, why)
             changed = change.set_step(
                 step_id,
                 status=StepStatus.READY,
@@ -139,7 +143,7 @@ class StepVerbs(MemoryBase):
                 error=None,
             )
             change.log_step(step, EventKind.STEP_REQUEUED, step.token, by=by, why=why)
-            return Settled(changed)
+            return Settled(changed, (), status is TaskStatus.FAILED)
 
 
 def settle_done(change: Change, step_id: StepId) -> Settled:
@@ -217,5 +221,7 @@ def _check_requeue(step: Step, task_status: TaskStatus) -> None:
         raise IllegalMove(
             f"step {step.name} is {step.status}: only a failed step can be set going again"
         )
-    if task_status in TASK_FINISHED:
-        raise IllegalMove(f"the task of step {step.name} is {task_status}: reopen the task first")
+    if task_status in TASK_FINISHED - {TaskStatus.FAILED}:
+        raise IllegalMove(
+            f"the task of step {step.name} is {task_status}: nothing would use the step"
+        )

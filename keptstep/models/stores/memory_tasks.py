@@ -156,17 +156,22 @@ class TaskVerbs(MemoryBase):
                     f"task {short(task_id)} is {task.status}: only a blocked or failed task "
                     "can be set going again"
                 )
-            change.set_task(
-                task_id,
-                status=TaskStatus.READY,
-                attempts=0,
-                due_at=change.now,
-                reason=None,
-                error=None,
-                ended_at=None,
-            )
-            change.log(task_id, EventKind.TASK_REOPENED, by=by, why=why)
+            reopen(change, task_id, by, why)
             return change.tables.tasks[task_id]
+
+
+def reopen(change: Change, task_id: TaskId, by: str, why: str) -> None:
+    """Make a blocked or failed task ready with fresh attempts."""
+    change.set_task(
+        task_id,
+        status=TaskStatus.READY,
+        attempts=0,
+        due_at=change.now,
+        reason=None,
+        error=None,
+        ended_at=None,
+    )
+    change.log(task_id, EventKind.TASK_REOPENED, by=by, why=why)
 
 
 def settle_task_failed(change: Change, task: Task, reason: str, error: Kept | None) -> None:

@@ -61,7 +61,8 @@ def open_sql_store(
         if not os.access(database.parent, os.W_OK):
             raise PermissionError(f"no right to write in {database.parent}")
         migrate(database, busy_timeout)
-        database.chmod(0o600)
+        if database.stat().st_mode & 0o077:
+            database.chmod(0o600)
     except OSError as error:
         raise HomeNotWritable(
             f"the home {database.parent} cannot be used ({error.strerror or error}): choose "

@@ -15,6 +15,7 @@ from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.sql_plan import cancel_dependents
 from keptstep.models.stores.sql_rows import STEP, TASK, Log, error_columns, record, said, wake
 from keptstep.models.stores.sql_steps import change, end_attempt, read
+from keptstep.models.stores.sql_tasks import reopen
 
 
 def retry(tx: Tx, lease: StepLease, failure: Failure, delay: float) -> Settled:
@@ -55,15 +56,18 @@ def block(tx: Tx, lease: StepLease, failure: Failure) -> Settled:
 
 
 def requeue(tx: Tx, step_id: StepId, by: str, why: str) -> Settled:
-    """Set a dead letter going again."""
+    """Set a dead letter going again, and its task with it if that failed."""
     step = read(tx, step_id)
     if step.status is not StepStatus.FAILED:
         raise IllegalMove(f"step {step.name} is {step.status}: only a failed one can be requeued")
     move_step(step.status, StepStatus.READY)
     query = select(TASK.c.status).where(TASK.c.id == step.task_id)
     status = TaskStatus(tx.connection.execute(query).scalar_one())
-    if status in TASK_FINISHED:
-        raise IllegalMove(f"the task of step {step.name} is {status}: reopen the task first")
+    if status is TaskStatus.FAILED:
+        # In one transaction: a worker that took the task first would be told of the failure again.
+        reopen(tx, step.task_id, by, why)
+    elif status in TASK_FINISHED:
+        raise IllegalMove(f"the task of step {step.name} is {status}: nothing would use the step")
     fresh = {"status": StepStatus.READY, "attempts": 0, "due_at": tx.now, "reason": None}
     tx.connection.execute(
         update(STEP).where(STEP.c.id == step_id).values(**fresh, **error_columns(None))
@@ -71,7 +75,7 @@ def requeue(tx: Tx, step_id: StepId, by: str, why: str) -> Settled:
     log = Log(step.task_id)
     log.add(EventKind.STEP_REQUEUED, step_id, step.token, by=by, why=why)
     log.write(tx)
-    return Settled(read(tx, step_id))
+    return Settled(read(tx, step_id), (), status is TaskStatus.FAILED)
 
 
 def _failed(
