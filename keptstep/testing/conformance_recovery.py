@@ -249,6 +249,15 @@ class RecoverTasksSuite(StoreSuite):
         assert task.ended_at == self.clock.now()
         assert self.last_event(task.id).kind is EventKind.TASK_FAILED
 
+    def test_an_advance_that_killed_its_holder_forgets_how_an_earlier_one_failed(self) -> None:
+        task = self.submit(new_task(max_attempts=2))
+        self.store.fail_task(self.advance(task), failure("the function raised"), 0.0)
+        self.advance(task)
+        (failed,) = self.store.recover_tasks([ANN])
+        assert failed.status is TaskStatus.FAILED
+        assert failed.reason != "the function raised"
+        assert failed.error is None, "the error was another advance's"
+
     def test_no_more_are_taken_than_asked_for_the_longest_gone_first(self) -> None:
         leases = []
         for _ in range(3):

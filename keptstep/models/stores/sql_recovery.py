@@ -96,6 +96,7 @@ def _recover_task(tx: Tx, task: Task, dead: Collection[WorkerId]) -> Task:
     values: dict[str, Any] = {"status": TaskStatus.READY, "due_at": tx.now}
     if used_up:
         values = {"status": TaskStatus.FAILED, "ended_at": tx.now, "reason": reason}
+        values |= error_columns(None)
     row = tx.connection.execute(
         update(TASK).where(TASK.c.id == task.id).values(**values, **FREE).returning(*TASK.c)
     ).one()
