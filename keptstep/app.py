@@ -26,6 +26,9 @@ from keptstep.workflows.values import arguments
 log = logging.getLogger(__name__)
 
 _MAX_KEY = 200
+#: Advances in a row that may end in a crash before the task is given up. More than a function
+#: may raise: a process dies for many reasons, and rarely of the function it is about to enter.
+CRASHES = 10
 
 
 class App:
@@ -122,7 +125,7 @@ class App:
             input_artifact=kept.artifact,
             input_sha=given.digest(found.name),
             key=key,
-            max_attempts=found.attempts,
+            max_attempts=max(found.attempts, CRASHES),
         )
         reach("submit.before")
         task, created = self.store.submit(new)

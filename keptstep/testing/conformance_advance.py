@@ -176,6 +176,18 @@ class AdvanceSuite(StoreSuite):
             again = self.store.fail_task(lease, failure(), 0.0)
             assert again.status is TaskStatus.READY, "the row's count decides, not the lease's"
 
+    def test_a_step_that_gets_done_is_progress_and_forgets_crashes_before_it(self) -> None:
+        task = self.submit(new_task(max_attempts=3))
+        (step,) = self.store.plan(self.advance(task), [new_step()])
+        for _ in range(2):
+            self.store.recover_tasks([ANN])
+            self.advance(task)
+        assert self.store.task(task.id).attempts == 3
+        self.store.finish(self.claim(step), payload())
+        assert self.store.task(task.id).attempts == 1
+        (recovered,) = self.store.recover_tasks([ANN])
+        assert recovered.status is TaskStatus.READY
+
     def test_a_result_forgets_why_an_earlier_advance_failed(self) -> None:
         task = self.submit()
         self.store.fail_task(self.advance(task), failure(), 0.0)

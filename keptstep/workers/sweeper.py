@@ -64,10 +64,12 @@ class Sweeper:
         """Recover what was left behind, then ring for all that is due."""
         dead = self._liveness.dead(self._store.owners())
         jumped = self._jump.lately(self._store.now(), time.monotonic())
-        self._recover_steps(dead, only_dead=jumped)
-        if not jumped or dead:
+        if not jumped:
+            # Tasks first: a function is entered while its steps are still being sorted out.
             for task in self._store.recover_tasks(dead):
                 log.info("task %s is taken back: %s", task.id.hex(), task.reason or task.status)
+                self._doorbell.ring_task(task.id)
+        self._recover_steps(dead, only_dead=jumped)
         due = self._store.due()
         for step_id in due.steps:
             self._doorbell.ring_step(step_id)

@@ -215,7 +215,7 @@ def workflow(
 ) -> Any:
     """Make an async function a workflow; its first parameter is the ``Run``.
 
-    ``attempts`` is the cap on advances in a row that end badly, crashes included.
+    ``attempts`` is how often in a row the function may raise before the task fails.
     """
 
     def make(function: Callable[..., Any]) -> Workflow[..., Any]:

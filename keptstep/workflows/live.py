@@ -68,7 +68,7 @@ class LiveRun:
         self._waiting: dict[StepId, asyncio.Future[Step]] = {}
         self._new: dict[str, tuple[_Wanted, asyncio.Future[Step]]] = {}
         self._flush: asyncio.Task[None] | None = None
-        self._well = False
+        self.well = False  #: planned or began to wait: whatever went wrong before is behind it
 
     @property
     def waits(self) -> bool:
@@ -159,14 +159,14 @@ class LiveRun:
         """Plan what was asked for in this turn of the loop, in one transaction."""
         try:
             # A first wait with nothing new still says that the advance did well (its attempts).
-            while self._new or not self._well:
+            while self._new or not self.well:
                 batch, self._new = self._new, {}
                 try:
                     await self._plan_all(batch)
                 except Exception as error:
                     self._refuse(batch, error)
                     return
-                self._well = True
+                self.well = True
         finally:
             self._flush = None
 

@@ -17,15 +17,12 @@ from keptstep.models.errors import (
     StoreError,
 )
 from keptstep.models.ids import ArtifactId
-from keptstep.models.records import Failure, Kept, NewArtifact, Task, TaskLease
+from keptstep.models.records import Failure, Kept, NewArtifact, Task
 from keptstep.workflows.definition import Workflow
 from keptstep.workflows.failures import FailureKeeper
 from keptstep.workflows.live import LiveRun, Services
 from keptstep.workflows.retry import RetryPolicy
 from keptstep.workflows.values import Result, encode_value, put_back, shape
-
-#: Waits between advances that ended badly; the cap is the task's own.
-_POLICY = RetryPolicy(attempts=1_000_000)
 
 
 class Outcomes:
@@ -58,11 +55,11 @@ class Outcomes:
         """
         ended = live.fatal or outcome
         if isinstance(ended, BaseException):
-            return self._failed(live.lease, ended)
+            return self._failed(live, ended)
         try:
             result = self._kept(live, ended)
         except BadInput as unkeepable:
-            return self._failed(live.lease, unkeepable)
+            return self._failed(live, unkeepable)
         return self._services.store.finish_task(live.lease, result)
 
     def _kept(self, live: LiveRun, value: object) -> NewArtifact:
@@ -76,10 +73,10 @@ class Outcomes:
         identity = ArtifactId(self._services.new_id())
         return NewArtifact(ArtifactRef(identity, blob.sha, kind, media_type, blob.size), sources)
 
-    def _failed(self, lease: TaskLease, error: BaseException) -> Task:
+    def _failed(self, live: LiveRun, error: BaseException) -> Task:
         if isinstance(error, LeaseLost | StoreError):
             raise error
-        store = self._services.store
+        store, lease = self._services.store, live.lease
         if isinstance(error, PlanDifference):
             return store.block_task(lease, self._failures.keep(str(error), error, error.diff))
         if isinstance(error, StepFailed):
@@ -90,5 +87,6 @@ class Outcomes:
         failure = self._failures.keep(f"the workflow function raised {name}", error, text)
         if isinstance(error, KeptstepError) and isinstance(error, BadInput | NotFound):
             return store.fail_task(lease, failure, None)
-        wait = _POLICY.wait_after(max(lease.task.attempts, 1), error, 0.0)
-        return store.fail_task(lease, failure, wait)
+        policy = RetryPolicy(self._services.registry.workflow(lease.task.workflow).attempts)
+        attempts = 1 if live.well else lease.task.attempts
+        return store.fail_task(lease, failure, policy.wait_after(attempts, error, 0.0))

@@ -127,7 +127,8 @@ class TaskStore(Protocol):
     def finish(self, lease: StepLease, payload: NewArtifact) -> Settled:
         """Record the result: done, ``tool_result_persisted``, lease free, needs readied.
 
-        ``payload_persisted`` is written too if ``mark`` did not.
+        ``payload_persisted`` is written too if ``mark`` did not. The task got on: its attempts
+        go back to 1 if they were more.
         """
         ...
 

@@ -8,6 +8,7 @@ from sqlalchemy import bindparam, select, text, update
 
 from keptstep.models.records import Due
 from keptstep.models.stores import sql, sql_reads, sql_steps
+from keptstep.models.stores.prepared import Prepared
 from keptstep.models.stores.sql_rows import STEP
 from keptstep.workers import sweeper
 from keptstep.workflows import kernel
@@ -39,7 +40,7 @@ def _no_claim() -> None:
         )
         .returning(*STEP.c)
     )
-    sql_steps._CLAIM_KNOWN = sql_steps._CLAIM
+    sql_steps._claim_known = lambda tools: Prepared(sql_steps._CLAIM)  # type: ignore[assignment]
 
     reads = sql_reads.due
 
@@ -53,8 +54,9 @@ def _no_claim() -> None:
 
 def _no_fence() -> None:
     """Let any attempt write, whatever its token and whoever finished before."""
-    sql_steps._MARKED = select(STEP.c.artifact_id).where(STEP.c.id == bindparam("step"))
-    sql_steps._FINISH = (
+    marked = select(STEP.c.artifact_id).where(STEP.c.id == bindparam("step"))
+    sql_steps._MARKED = Prepared(marked)
+    sql_steps._FINISH = Prepared(
         update(STEP)
         .where(STEP.c.id == bindparam("step"))
         .values(status="done", artifact_id=bindparam("payload"), owner=None, lease_until=None)

@@ -150,7 +150,7 @@ def settle_done(change: Change, step_id: StepId) -> Settled:
     """Move a step to done with the artifact it was marked with; tell who waited."""
     done = change.free_step(step_id, StepStatus.DONE, reason=None, error=None)
     readied = ready_dependants(change, step_id)
-    return Settled(done, readied, wake(change, done.task_id))
+    return Settled(done, readied, wake(change, done.task_id, progress=True))
 
 
 def settle_failed(change: Change, step: Step, reason: str, error: Kept | None) -> Settled:
@@ -168,9 +168,14 @@ def settle_uncertain(change: Change, step: Step, reason: str, error: Kept | None
     return Settled(blocked)
 
 
-def wake(change: Change, task_id: TaskId) -> bool:
-    """Make a waiting task's advance due; return whether somebody has to be told."""
+def wake(change: Change, task_id: TaskId, *, progress: bool = False) -> bool:
+    """Make a waiting task's advance due; return whether somebody has to be told.
+
+    With ``progress`` the task got on: the advances that ended badly before count no more.
+    """
     task = change.tables.tasks[task_id]
+    if progress and task.attempts > 1:
+        task = change.set_task(task_id, attempts=1)
     if task.status is TaskStatus.WAITING:
         task = change.set_task(task_id, status=TaskStatus.READY, due_at=change.now)
     return task.status in {TaskStatus.READY, TaskStatus.RUNNING}

@@ -42,6 +42,9 @@ _WAKE = Prepared(
     .where(TASK.c.id == bindparam("task"), TASK.c.status == TaskStatus.WAITING)
     .values(status=TaskStatus.READY, due_at=bindparam("time"))
 )
+_PROGRESS = Prepared(
+    update(TASK).where(TASK.c.id == bindparam("task"), TASK.c.attempts > 1).values(attempts=1)
+)
 _STATUS = Prepared(select(TASK.c.status).where(TASK.c.id == bindparam("task")))
 #: The events that end a step for its task.
 FINISHING = (EventKind.TOOL_RESULT_PERSISTED, EventKind.STEP_FAILED, EventKind.STEP_CANCELLED)
@@ -154,8 +157,13 @@ def _record_sources(tx: Tx, new: NewArtifact) -> None:
     tx.connection.execute(insert(SOURCE), rows)
 
 
-def wake(tx: Tx, task_id: TaskId) -> bool:
-    """Make a task's advance due; whether somebody has to be told."""
+def wake(tx: Tx, task_id: TaskId, *, progress: bool = False) -> bool:
+    """Make a task's advance due; whether somebody has to be told.
+
+    With ``progress`` the task got on, and the advances that ended badly before count no more.
+    """
+    if progress:
+        _PROGRESS.run(tx.connection, task=task_id)
     _WAKE.run(tx.connection, task=task_id, time=tx.now)
     status = _STATUS.run(tx.connection, task=task_id).scalar()
     return status in (TaskStatus.READY, TaskStatus.RUNNING)

@@ -161,7 +161,7 @@ def settle_done(tx: Tx, step: Step, token: int, log: Log, **data: Any) -> Settle
     artifact = step.artifact_id.hex() if step.artifact_id else None
     log.add(EventKind.TOOL_RESULT_PERSISTED, step.id, token, artifact=artifact, **data)
     readied = ready_dependents(tx, step.id, log)
-    due = wake(tx, step.task_id)
+    due = wake(tx, step.task_id, progress=True)
     log.write(tx)
     return Settled(step, readied, due)
 

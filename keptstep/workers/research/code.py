@@ -21,8 +21,16 @@ _DEFINITION = re.compile(
     rf"\s*+(?:(?:{'|'.join(sorted(_WORDS_BEFORE))})\b(?:\([^)]*\))?\s+)*+"
     rf"(?:{'|'.join(map(re.escape, sorted(_DEFINES)))})[ \t*(]"
 )
-#: A function in the manner of C: at the left edge, with a list of parameters, no semicolon.
-_C_FUNCTION = re.compile(r"[A-Za-z_][\w:<>,*&~ \t]*+\([^;={}]*+(?:\)[\w \t]*+\{?|,)\s*+$")
+#: Words that stand before a bracket at the left edge and define nothing.
+_STATEMENTS = listed(
+    "assert await case catch delete do echo elif else export for from if import let new print "
+    "raise return set switch throw try typedef using var while with yield"
+)
+#: A function in the manner of C: at the left edge, a type, a name, parameters, no semicolon.
+_C_FUNCTION = re.compile(
+    rf"(?!(?:{'|'.join(sorted(_STATEMENTS))})\b)[A-Za-z_][\w:<>,*&~]*+(?:[ \t]++[\w:<>,*&~]++)++"
+    r"[ \t]*\([^;={}]*(?:\)[\w \t]*\{?|,)\s*$"
+)
 #: What stands above a definition and belongs to it: decorators, attributes, comments.
 _BELONGS = re.compile(r"\s*+(?:@|#|//|/\*|\*|\[|--|;;|<!--)")
 _LOOKED_AT = 300  #: characters of a line

@@ -122,6 +122,8 @@ class _Blocks:
             self._in_title = not token.closing
         elif token.name in _LEVELS:
             self._level = 0 if token.closing else _LEVELS[token.name]
+        elif token.name == "dd":
+            self._level = 0
         elif token.name == "dl":
             self._ended = token.closing
 
