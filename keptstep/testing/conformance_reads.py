@@ -24,10 +24,21 @@ class ReadSuite(StoreSuite):
     def test_lists_of_what_does_not_exist_are_empty(self) -> None:
         task_id, step_id = TaskId(identity("task")), StepId(identity("step"))
         assert self.store.steps(task_id) == []
+        assert self.store.unfinished(task_id) == []
         assert self.store.events(task_id) == []
         assert self.store.attempts(step_id) == []
         assert self.store.sources(ArtifactId(identity("artifact"))) == []
         assert self.store.conversation_tasks(ConversationId(identity("conversation"))) == []
+
+    def test_unfinished_leaves_out_what_is_done_failed_or_cancelled(self) -> None:
+        advance = self.advance()
+        first, second, third = self.store.plan(advance, [new_step() for _ in range(3)])
+        (behind,) = self.store.plan(advance, [new_step(needs=(second.id,))])
+        self.store.finish(self.claim(first), payload())
+        self.store.fail(self.claim(second), failure())
+        self.claim(third)
+        assert self.store.unfinished(advance.task.id) == [self.store.step(third.id)]
+        assert self.store.step(behind.id).status is StepStatus.CANCELLED
 
     def test_time_is_the_clock(self) -> None:
         assert self.store.now() == self.clock.now()

@@ -10,13 +10,16 @@ from typing import Any
 
 from keptstep.models.errors import TaskBlocked, TaskFailed, WaitTimeout
 from keptstep.models.ids import TaskId, short
-from keptstep.models.records import Task
+from keptstep.models.records import Step, Task
 from keptstep.models.states import TASK_FINISHED, TaskStatus
+from keptstep.workflows.kernel import verdict_needed
 from keptstep.workflows.ports import ArtifactStore, TaskStore
 from keptstep.workflows.values import Result
 
 #: How often the row is looked at when nothing rings, in seconds: another process may finish it.
 _POLL = 0.2
+#: How often it is asked, in seconds, whether only a verdict can move the task.
+_LOOK = 0.5
 
 
 class Endings:
@@ -64,13 +67,20 @@ class Handle:
         return self._store.task(self.id)
 
     def wait(self, timeout: float | None = None) -> Task:
-        """Wait until the task is finished or blocked; raises ``WaitTimeout`` after the seconds."""
+        """Wait until the task is finished, or only a person can move it: blocked, or uncertain.
+
+        Raises ``WaitTimeout`` after ``timeout`` seconds.
+        """
         end = None if timeout is None else time.monotonic() + timeout
-        seen = 0
+        seen, look_again = 0, time.monotonic() + _LOOK
         while True:
             task = self.task()
             if task.status in TASK_FINISHED or task.status is TaskStatus.BLOCKED:
                 return task
+            if time.monotonic() >= look_again:
+                if self._verdict_needed() is not None:
+                    return task
+                look_again = time.monotonic() + _LOOK
             left = _POLL if end is None else min(_POLL, end - time.monotonic())
             if left <= 0:
                 raise WaitTimeout(f"task {short(self.id)} is {task.status} after {timeout} s")
@@ -84,6 +94,10 @@ class Handle:
         task = self.wait(timeout)
         if task.status is TaskStatus.BLOCKED:
             raise TaskBlocked(f"task {short(self.id)} waits for an operator: {task.reason}")
+        if task.status not in TASK_FINISHED:
+            step = self._verdict_needed()
+            name = "a step" if step is None else f"step {step.name}"
+            raise TaskBlocked(f"task {short(self.id)} waits for a verdict: {name} is uncertain")
         if task.artifact_id is None:
             raise TaskFailed(f"task {short(self.id)} {task.status}: {task.reason}")
         record = partial(self._store.artifact, task.artifact_id)
@@ -92,6 +106,9 @@ class Handle:
     async def aresult(self, timeout: float | None = None) -> Result[Any]:  # noqa: ASYNC109
         """``result`` for callers in an event loop."""
         return await asyncio.to_thread(self.result, timeout)
+
+    def _verdict_needed(self) -> Step | None:
+        return verdict_needed(self._store.unfinished(self.id))
 
     def __repr__(self) -> str:
         """Name the task."""

@@ -27,6 +27,7 @@ __all__ = [
     "next_unfinished_step",
     "resume_decision",
     "runnable_steps",
+    "verdict_needed",
 ]
 
 
@@ -56,6 +57,18 @@ def runnable_steps(steps: Sequence[Step], now: float) -> list[Step]:
         for step in sorted(steps, key=lambda step: step.position)
         if _needs_met(step, done) and isinstance(resume_decision(step, now), Run)
     ]
+
+
+def verdict_needed(steps: Iterable[Step]) -> Step | None:
+    """Return the uncertain step that keeps a task, when nothing else of it can go on by itself.
+
+    ``steps`` are the task's unfinished ones, or all.
+    """
+    unfinished = [step for step in steps if step.status not in STEP_FINISHED]
+    if any(step.status in _MAY_MOVE for step in unfinished):
+        return None
+    uncertain = (step for step in unfinished if step.status is StepStatus.UNCERTAIN)
+    return min(uncertain, key=lambda step: step.position, default=None)
 
 
 def resume_decision(
@@ -122,6 +135,7 @@ def failure_decision(step: Step, end: CallEnd, wait: float | None) -> Retry | Fa
     return Retry(f"the call {_TOLD[end]} in attempt {step.attempts}", max(wait, 0.0))
 
 
+_MAY_MOVE = frozenset({StepStatus.READY, StepStatus.RUNNING, StepStatus.WAITING})
 _NOTHING_HAPPENED = frozenset({CallEnd.NOT_SENT, CallEnd.REFUSED, CallEnd.NO_INPUT})
 _FINAL = frozenset({CallEnd.REFUSED, CallEnd.PERMANENT, CallEnd.UNKEEPABLE, CallEnd.NO_INPUT})
 _TOLD = {

@@ -227,6 +227,10 @@ class TaskStore(Protocol):
         """Return the steps of a task by position."""
         ...
 
+    def unfinished(self, task_id: TaskId) -> list[Step]:
+        """Return the steps of a task that are not finished, by position."""
+        ...
+
     def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
         """Return the newest event's number and the steps finished by events after ``after``."""
         ...

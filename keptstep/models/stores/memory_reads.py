@@ -19,7 +19,7 @@ from keptstep.models.ids import (
     short,
 )
 from keptstep.models.records import Attempt, Step, Task
-from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED
+from keptstep.models.states import STEP_FINISHED, STEP_UNFINISHED, TASK_UNFINISHED
 from keptstep.models.stores.memory_data import MemoryBase, Tables, finishing_events
 
 I = TypeVar("I", bound=bytes)  # noqa: E741 - an id type
@@ -72,6 +72,10 @@ class Reads(MemoryBase):
         """Return the steps of a task by position."""
         with self._read() as tables:
             return [tables.steps[step_id] for step_id in tables.steps_of.get(task_id, ())]
+
+    def unfinished(self, task_id: TaskId) -> list[Step]:
+        """Return the steps of a task that are not finished, by position."""
+        return [step for step in self.steps(task_id) if step.status in STEP_UNFINISHED]
 
     def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
         """Return the newest event's number and the steps finished by events after ``after``."""

@@ -253,6 +253,10 @@ class SqlTaskStore:
         """See ``TaskStore.steps``."""
         return self._read(sql_reads.steps, task_id)
 
+    def unfinished(self, task_id: TaskId) -> list[Step]:
+        """See ``TaskStore.unfinished``."""
+        return self._read(sql_reads.unfinished, task_id)
+
     def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
         """See ``TaskStore.settled``."""
         return self._read(sql_reads.settled, task_id, after)

@@ -20,7 +20,7 @@ from keptstep.models.ids import (
     is_fragment,
 )
 from keptstep.models.records import Attempt, Due, Step, Task
-from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED
+from keptstep.models.states import STEP_FINISHED, STEP_UNFINISHED, TASK_UNFINISHED
 from keptstep.models.stores.prepared import Prepared, one_of
 from keptstep.models.stores.sql_recovery import orphaned
 from keptstep.models.stores.sql_rows import (
@@ -118,6 +118,12 @@ def steps(connection: Connection, task_id: TaskId) -> list[Step]:
     """Return a task's steps by position."""
     query = select(STEP).where(STEP.c.task_id == task_id).order_by(STEP.c.position)
     return _with_needs(connection, query)
+
+
+def unfinished(connection: Connection, task_id: TaskId) -> list[Step]:
+    """Return a task's unfinished steps by position."""
+    query = select(STEP).where(STEP.c.task_id == task_id, STEP.c.status.in_(STEP_UNFINISHED))
+    return _with_needs(connection, query.order_by(STEP.c.position))
 
 
 def settled(connection: Connection, task_id: TaskId, after: int) -> tuple[int, list[Step]]:

@@ -1,0 +1,1 @@
+"""The pages a reader is sent to: what they show works."""
