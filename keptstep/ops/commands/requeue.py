@@ -1,0 +1,47 @@
+"""``keptstep requeue``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from keptstep.ops.session import Session, command
+
+ByOption = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides this.")]
+WhyOption = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why, for the log.")]
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "requeue")(requeue)
+
+
+def requeue(
+    session: Session,
+    step: Annotated[str, typer.Argument(metavar="STEP")],
+    by: ByOption,
+    why: WhyOption,
+) -> None:
+    """Set a step that failed for good going again.
+
+    It gets fresh attempts. A failed task is reopened with it. Name and reason stand in the
+    task's log.
+    """
+    from keptstep.models.ids import short
+    from keptstep.ops.documents import step_document
+    from keptstep.ops.finding import find_step
+    from keptstep.ops.homes import reading
+    from keptstep.ops.people import checked_person
+    from keptstep.ops.streams import write_json
+
+    session.log()
+    by, why = checked_person(by, why)
+    with reading(session.settings) as home:
+        found = home.store.requeue(find_step(home.store, step), by, why).step
+    if session.json:
+        write_json(step_document(found))
+        return
+    print(f"step {found.name} ({short(found.id)}) is {found.status} again")
+    task = short(found.task_id)
+    session.note(f"a running worker takes it, or go on here: {session.command('resume', task)}")
