@@ -6,6 +6,7 @@ from __future__ import annotations
 from keptstep.models.errors import BadInput, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId
+from keptstep.models.states import StepStatus
 from keptstep.testing.builders import failure, identity, new_step, payload
 from keptstep.testing.conformance_base import StoreSuite, refused
 
@@ -32,8 +33,9 @@ class ReadSuite(StoreSuite):
 
     def test_unfinished_leaves_out_what_is_done_failed_or_cancelled(self) -> None:
         advance = self.advance()
-        first, second, third = self.store.plan(advance, [new_step() for _ in range(3)])
-        (behind,) = self.store.plan(advance, [new_step(needs=(second.id,))])
+        wanted = [new_step(f"step:{n}") for n in range(3)]
+        first, second, third = self.store.plan(advance, wanted)
+        (behind,) = self.store.plan(advance, [new_step(name="behind", needs=(second.id,))])
         self.store.finish(self.claim(first), payload())
         self.store.fail(self.claim(second), failure())
         self.claim(third)
