@@ -75,5 +75,5 @@ def researched(question: str, *sources: Path | str, extracts: int = 8) -> str:
 
 def extracts_of(text: str) -> list[str]:
     """Return the sections of a report that hold one extract each."""
-    body = text.split("\n## Sources\n")[0]
+    body = text.partition("\n## Sources\n")[0]
     return body.split("\n### ")[1:]

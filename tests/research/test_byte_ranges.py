@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.research.helpers import cut
 
 from keptstep.workers.research.decoding import Decoded, Encoding, detect
 from keptstep.workers.research.passages import as_read, passages
+from tests.research.helpers import cut
 
 MEDIA = st.sampled_from(["text/plain", "text/markdown", "text/html", "text/x-source"])
 CODECS = st.sampled_from(
@@ -14,12 +14,15 @@ CODECS = st.sampled_from(
      "big5", "cp1252", "koi8_r"]
 )  # fmt: skip
 PIECES = st.sampled_from(
-    ["word ", "Größe ", "국민은 ", "名前。", "\n", "\r\n", "\r", "\n\n", "  ", "\t", "# Heading\n", "====\n",
-     "```\n", "def f(x):\n", "class A:\n", "    return 1\n", "<p>", "</p>", "<br>", "<b>", "</b>",
-     "<pre>", "</pre>", "<!-- x -->", "<script>if (a < b) {}</script>", "&amp;", "&#x41;", "&lt",
-     "<a href='x>y'>", "<", ">", "a<b", "<td>", "<dt>", "</dl>", "<title>", "</title>", "<h2>",
-     "</h2>", "\ufeff", "\x00", "😀", "e\u0301", "x" * 700, "漢" * 700]
-)  # fmt: skip
+    [
+        *("word ", "Größe ", "국민은 ", "名前。", "😀", "e\u0301", "\ufeff", "\x00"),
+        *("x" * 700, "漢" * 700, "\n", "\r\n", "\r", "\n\n", "  ", "\t", "# Heading\n"),
+        *("====\n", "```\n", "def f(x):\n", "class A:\n", "    return 1\n", "@decorated\n"),
+        *("<p>", "</p>", "<br>", "<b>", "</b>", "<pre>", "</pre>", "<td>", "<dt>", "</dl>"),
+        *("<h2>", "</h2>", "<title>", "</title>", "<!-- x -->", "<script>if (a < b) {}</script>"),
+        *("&amp;", "&#x41;", "&lt", "<a href='x>y'>", "<", ">", "a<b", "# comment\n"),
+    ]
+)
 
 
 def stands(data: bytes, media: str, encoding: Encoding) -> None:

@@ -1,12 +1,13 @@
 """Files in any encoding are read as what they say."""
+# ruff: noqa: RUF001 - the letters of other alphabets are meant
 
 import codecs
 from pathlib import Path
 
 import pytest
-from tests.research.helpers import cut, researched
 
 from keptstep.workers.research.decoding import Decoded, Encoding, detect
+from tests.research.helpers import cut, researched
 
 KOREAN = "대한민국의 모든 국민은 법 앞에 평등하다. 누구든지 차별을 받지 아니한다.\n"
 JAPANESE = "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。\n"

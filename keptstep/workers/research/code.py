@@ -33,6 +33,7 @@ _C_FUNCTION = re.compile(
 )
 #: What stands above a definition and belongs to it: decorators, attributes, comments.
 _BELONGS = re.compile(r"\s*+(?:@|#|//|/\*|\*|\[|--|;;|<!--)")
+_LONG_RUN = 3  #: line ends of a run that is a passage by itself
 _LOOKED_AT = 300  #: characters of a line
 
 
@@ -43,7 +44,7 @@ def code_blocks(text: str, lines: Lines) -> Iterator[Block]:
     the section's body closes it.
     """
     open_indents: list[int] = []
-    past_comment = False  # the file's opening comment, often a licence, stays by itself
+    past_alone = False  # outside definitions, imports, tables and the licence stay by themselves
     for first, last in _runs(text, lines):
         start, end = lines.starts[first], lines.ends[last]
         block = Block(start, end, end - start)
@@ -55,10 +56,12 @@ def code_blocks(text: str, lines: Lines) -> Iterator[Block]:
             block = replace(block, level=indent + 1, title=header)
         if header:
             open_indents.append(indent)
-        alone = first == 0 and _is_comment(text, lines, last)
-        if not header and (alone or past_comment):
+        alone = not open_indents and (
+            last - first >= _LONG_RUN or (first == 0 and _is_comment(text, lines, last))
+        )
+        if not header and (alone or past_alone):
             block = replace(block, level=1)
-        past_comment = alone
+        past_alone = alone
         head, *rest = cut(block, text)
         yield head
         yield from (replace(piece, level=0, title="") for piece in rest)

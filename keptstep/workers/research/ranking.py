@@ -25,9 +25,12 @@ _UNDER = 0.5  #: a word in the headings, as a share of one in the text
 _NAMED = 0.6  #: a word in the file's name
 _RELATED = 0.5  #: a related word
 _WHOLE = 0.5  #: how much it counts that all words of the question are there
-_IMPORTS = 0.4  #: what is left for a passage that is a list of imports
+_NAMES = 0.4  #: what is left for a passage that lists names: imports, exports
 
-_IMPORT = re.compile(r"\s*(?:import|from|use|using|#\s*include|package|require)\b")
+_NAME = re.compile(
+    r"\s*(?:(?:import|from|use|using|#\s*include|package|require)\b|[\"'][\w.]+[\"'],\s*$)"
+)
+_MANY_NAMES = 0.4  #: share of a passage's lines that makes it such a list
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Counts:
     within: dict[str, int]  #: stem -> times in the text
     under: list[str]  #: stems in the headings it stands under
     length: int  #: words
-    imports: bool = False
+    names: bool = False  #: lists names rather than says something of them
 
 
 @dataclass(slots=True)
@@ -87,8 +90,8 @@ def count(passage: Passage, query: Query) -> Counts:
     within = Counter(word for word in words if word in wanted)
     under = {word for word in stems(passage.context) if word in wanted}
     lines = [line for line in passage.text.splitlines() if line.strip()]
-    imports = sum(bool(_IMPORT.match(line)) for line in lines) > 0.4 * len(lines)
-    return Counts(dict(sorted(within.items())), sorted(under), len(words), imports)
+    names = sum(bool(_NAME.match(line)) for line in lines) > _MANY_NAMES * len(lines)
+    return Counts(dict(sorted(within.items())), sorted(under), len(words), names)
 
 
 def total(counted: Iterable[Counts]) -> Totals:
@@ -119,7 +122,7 @@ def score(counts: Counts, name: frozenset[str], totals: Totals, query: Query) ->
         times += _NAMED * (stem in name)
         summed += weight * totals.rarity(stem) * times * (_K1 + 1) / (times + slope)
     whole = 1 - _WHOLE + _WHOLE * _share(counts, name, totals, query)
-    return summed * whole * (_IMPORTS if counts.imports else 1)
+    return summed * whole * (_NAMES if counts.names else 1)
 
 
 def _share(counts: Counts, name: frozenset[str], totals: Totals, query: Query) -> float:

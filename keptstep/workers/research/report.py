@@ -7,7 +7,7 @@ from keptstep.workers.research.layout import document
 from keptstep.workflows.brains import Brain, Material, Purpose, Turn
 
 #: Quotes asked for, for each that the report has room for: some are alike, some do not stand.
-_SPARE = 10
+_SPARE = 100
 
 
 def write(evidence: Evidence, brain: Brain, extracts: int) -> str:

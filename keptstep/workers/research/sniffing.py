@@ -40,7 +40,8 @@ _FORMATS = (
     (b"{\\rtf", "rich text"),
 )
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-_MOST_CONTROLS = 0.02
+_MOST_CONTROLS = 0.02  #: share of a text that may be control characters,
+_FEW_CONTROLS = 8  #: and a number that is no matter in a short one
 
 
 def not_text(begin: bytes) -> str | None:
@@ -51,7 +52,8 @@ def not_text(begin: bytes) -> str | None:
     if bom_of(begin) is not None or wide_codec(begin) is not None:
         return None
     controls = len(begin) - len(begin.translate(None, _CONTROLS))
-    return "is binary, not text" if controls > _MOST_CONTROLS * len(begin) else None
+    most = max(_MOST_CONTROLS * len(begin), _FEW_CONTROLS)
+    return "is binary, not text" if controls > most else None
 
 
 def media_of(path: str, begin: bytes) -> str:
