@@ -52,3 +52,5 @@ class LeaseKeeper:
                 self.renew()
             except StoreError as error:
                 log.warning("leases were not renewed, trying again soon: %s", error)
+            except Exception:  # a process that renews no more would lose all it holds
+                log.exception("leases were not renewed, trying again soon")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, get_args
 
-from keptstep.models.artifacts import ArtifactClass, ArtifactRef
+from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Blob
 from keptstep.models.errors import (
     ArtifactCorrupt,
     ArtifactMissing,
@@ -62,14 +63,18 @@ class LocalRunner:
         except (BadInput, ArtifactMissing, ArtifactCorrupt) as error:
             # The call did not begin, so nothing happened, whatever its effect is.
             raise self._failed(step, tool, CallEnd.NO_INPUT, error) from None
+        begun = time.monotonic()
         value = self._called(step, tool, given)
         reach("call.returned")
+        left = call_limit(step.deadline) - (time.monotonic() - begun)
         try:
-            kept = self._kept(step, tool, value, read)
+            kept = self._kept(step, tool, value, read, left)
         except StoreError:
             raise
-        except Exception as error:
+        except BadInput as error:
             raise self._failed(step, tool, CallEnd.UNKEEPABLE, error) from None
+        except Exception as error:  # raised by the tool's own stream: the call ended here
+            raise self._failed(step, tool, _end(error), error) from None
         reach("keep.kept")
         return kept
 
@@ -104,17 +109,16 @@ class LocalRunner:
 
     # -- after the call ----------------------------------------------------------------------
     def _kept(
-        self, step: Step, tool: Tool[..., Any], value: Any, read: list[ArtifactId]
+        self, step: Step, tool: Tool[..., Any], value: Any, read: list[ArtifactId], left: float
     ) -> NewArtifact:
-        chunks: Iterable[bytes]
         named: tuple[ArtifactRef, ...] = ()
+        limit = tool.max_result or self._max_result
         if isinstance(value, Payload):
-            chunks = [value.data] if isinstance(value.data, bytes) else value.data
             media_type, named = value.media_type, value.sources
+            blob = self._put(step, value.data, limit, left)
         else:
             data, media_type = encode_value(value)
-            chunks = [data]
-        blob = self._artifacts.put(chunks, tool.max_result or self._max_result)
+            blob = self._artifacts.put([data], limit)
         sources = [ref.id for ref in named] or read
         if not sources and step.artifact_class is ArtifactClass.RENDER and step.input_id:
             sources = [step.input_id]  # derived from nothing else: from its own input (D45)
@@ -122,6 +126,14 @@ class LocalRunner:
             ArtifactId(self._new_id()), blob.sha, step.artifact_class, media_type, blob.size
         )
         return NewArtifact(ref, tuple(dict.fromkeys(sources)))
+
+    def _put(self, step: Step, data: bytes | Iterable[bytes], limit: int, left: float) -> Blob:
+        if isinstance(data, bytes):
+            return self._artifacts.put([data], limit)
+        # A stream is the tool's own code still running: the deadline holds for it too.
+        given = {"chunks": data, "limit": limit}
+        kept: Blob = self._calls.call(self._artifacts.put, given, max(left, 0.0), step.name)
+        return kept
 
     def _failed(
         self, step: Step, tool: Tool[..., Any], end: CallEnd, error: BaseException

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from keptstep.models.decisions import Decision
-from keptstep.models.errors import KeptstepError, StoreError
+from keptstep.models.errors import StoreError
 from keptstep.models.ids import WorkerId
 from keptstep.models.records import Settled, Step
 from keptstep.workers.liveness import Liveness
@@ -113,7 +113,7 @@ class Sweeper:
                 self.sweep()
             except StoreError as error:
                 log.warning("a sweep was not done, trying again soon: %s", error)
-            except KeptstepError:
+            except Exception:  # whatever it is, a process without a sweeper would be worse
                 log.exception("a sweep found something it cannot handle; trying again soon")
             if self._stop.wait(self._every):
                 return

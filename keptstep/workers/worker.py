@@ -95,7 +95,7 @@ class LocalWorker:
         and so becomes uncertain, which is the truth.
         """
         self._sweeper.stop()
-        self._coordinator.stop()
+        self._coordinator.stop(grace)
         self._queue.stop(grace)
         self._give_back()
         self._keeper.stop()

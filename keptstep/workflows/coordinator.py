@@ -28,6 +28,8 @@ from keptstep.workflows.run import Run
 log = logging.getLogger(__name__)
 
 _BLOCKING_THREADS = 16
+#: Seconds on top of the grace for the loop itself to answer.
+_STOP = 2.0
 
 
 class Coordinator:
@@ -73,10 +75,20 @@ class Coordinator:
         for task_id in list(self._news):
             self.ring(task_id)
 
-    def stop(self) -> None:
-        """Give every advance back, uncounted, and end the loop."""
+    def stop(self, grace: float) -> None:
+        """Give every advance back, uncounted, and end the loop.
+
+        A function that blocks the loop or will not be cancelled within ``grace`` seconds is
+        left behind; its lease ends with this worker.
+        """
         if self._thread.is_alive():
-            asyncio.run_coroutine_threadsafe(self._give_back(), self._loop).result()
+            given_back = asyncio.run_coroutine_threadsafe(self._give_back(grace), self._loop)
+            try:
+                given_back.result(grace + _STOP)
+            except TimeoutError:
+                log.warning("a workflow function does not stop: it is left behind")
+                self._pool.shutdown(wait=False)
+                return
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
         self._pool.shutdown()
@@ -90,11 +102,12 @@ class Coordinator:
     async def _blocking(self, work: Callable[[], Any]) -> Any:
         return await self._loop.run_in_executor(self._pool, work)
 
-    async def _give_back(self) -> None:
+    async def _give_back(self, grace: float) -> None:
         self._stopping = True
         for function in self._functions:
             function.cancel()
-        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        if self._running:
+            await asyncio.wait(self._running.values(), timeout=grace)
 
     def _look(self, task_id: TaskId) -> None:
         news = self._news.get(task_id)

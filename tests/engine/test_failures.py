@@ -243,3 +243,58 @@ def test_a_failed_step_is_delivered_once_and_finally(app: App, registry: Registr
 
     assert app.submit(careful).result(20).value == "went on"
     assert caught == ["bad"]
+
+
+def test_a_stream_that_breaks_is_a_failed_attempt_and_one_that_drips_ends_at_the_deadline(
+    app: App, registry: Registry
+) -> None:
+    from collections.abc import Iterator
+
+    from keptstep import Payload
+
+    let_go = threading.Event()
+
+    def breaking() -> Iterator[bytes]:
+        yield b"begun"
+        raise ConnectionResetError
+
+    def dripping() -> Iterator[bytes]:
+        while not let_go.wait(0.02):
+            yield b"."
+
+    def broken() -> Payload:
+        return Payload(breaking())
+
+    def endless() -> Payload:
+        return Payload(dripping())
+
+    try:
+        for function, why in ((broken, "raised"), (endless, "passed its deadline")):
+            task_id = run_one(app, registry, function, effect="none", deadline=1.0, retry=1)
+            assert app.handle(task_id).wait(20).status is TaskStatus.FAILED
+            step = app.store.steps(task_id)[0]
+            assert step.reason == f"the call {why} in the last of 1 attempts"
+    finally:
+        let_go.set()
+
+
+def test_a_workflow_function_that_will_not_be_cancelled_does_not_hold_up_the_end(
+    app: App, registry: Registry
+) -> None:
+    import asyncio
+
+    entered = threading.Event()
+
+    @workflow(registry=registry)
+    async def stubborn(run: Run) -> int:
+        entered.set()
+        for _ in range(100):
+            try:
+                await asyncio.sleep(30)
+            except asyncio.CancelledError:
+                continue
+        return 1
+
+    app.submit(stubborn)
+    assert entered.wait(20)
+    app.close(grace=0.2)
