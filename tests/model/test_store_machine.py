@@ -7,41 +7,27 @@ checked beside it, and at the end, when the faults stop, all work comes to an en
 
 from __future__ import annotations
 
-import itertools
-import shutil
-import sys
-import tempfile
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
-    invariant,
     precondition,
     rule,
 )
 
 from keptstep.models.artifacts import Effect
-from keptstep.models.errors import KeptstepError
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, WorkerId
-from keptstep.models.records import NewArtifact, NewStep, Step, StepLease, TaskLease
-from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED, StepStatus
-from keptstep.models.stores.memory import MemoryTaskStore
-from keptstep.models.stores.sql import open_sql_store
+from keptstep.models.ids import ConversationId, StepId, TaskId, WorkerId
+from keptstep.models.records import NewArtifact, NewStep, StepLease, TaskLease
+from keptstep.models.states import TaskStatus
 from keptstep.testing.builders import failure, identity, new_step, new_task, payload
-from keptstep.testing.clock import FakeClock
-from keptstep.testing.conformance_base import LEASE, ReadOut, read_out
-from keptstep.testing.invariants import check_task
-from keptstep.workflows.kernel import resume_decision
+from keptstep.testing.conformance_base import LEASE
 from keptstep.workflows.ports import TaskStore
+from tests.model.side_by_side import SideBySide
 
-MAX_STEPS = 16
 MOST_TASKS = 3
 WORKERS = st.sampled_from([WorkerId(f"worker-{number}") for number in range(3)])
 PICKS = st.integers(0, 10_000)
@@ -55,55 +41,8 @@ ATTEMPT = [
 ]
 SURROUNDINGS: list[float | str] = [-30.0, -1.0, 1.0, 5.0, LEASE, 50.0, "renews", "dies", "lives"]
 
-_template: list[Path] = []
 
-
-def empty_database(folder: Path) -> Path:
-    """Return the path of a fresh database: a copy, because migrating each time takes long."""
-    if not _template:
-        made = Path(tempfile.mkdtemp(), "keptstep.db")
-        open_sql_store(made, clock=FakeClock()).close()
-        _template.append(made)
-    return Path(shutil.copy(_template[0], folder / "keptstep.db"))
-
-
-class StoreMachine(RuleBasedStateMachine):
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = tempfile.TemporaryDirectory()
-        self.clock = FakeClock()
-        database = empty_database(Path(self.folder.name))
-        self.stores: tuple[TaskStore, ...] = (
-            MemoryTaskStore(self.clock, max_steps=MAX_STEPS),
-            open_sql_store(database, clock=self.clock, max_steps=MAX_STEPS),
-        )
-        self.numbers = itertools.count(1)
-        self.dead: set[WorkerId] = set()
-        self.task_ids: list[TaskId] = []
-        self.step_ids: list[StepId] = []
-        self.task_leases: list[TaskLease] = []
-        self.step_leases: list[StepLease] = []
-        self.looked_at: list[Step] = []
-        self.tokens: dict[StepId, int] = {}
-        self.recorded: dict[StepId, ArtifactId | None] = {}
-        self.seen: dict[TaskId, ReadOut] = {}
-
-    # -- both at once ------------------------------------------------------------------------
-    def both(self, act: Callable[[TaskStore], Any]) -> Any:
-        """Do the same with both stores, demand the same answer, and return it."""
-        answers = [self._answer(act, store) for store in self.stores]
-        assert answers[0] == answers[1], "the stores answer alike"
-        return None if isinstance(answers[0], type) else answers[0]
-
-    def _answer(self, act: Callable[[TaskStore], Any], store: TaskStore) -> Any:
-        try:
-            return act(store)
-        except KeptstepError as refusal:
-            return type(refusal)
-
-    def number(self) -> int:
-        return next(self.numbers)
-
+class StoreMachine(SideBySide):
     def step_lease(self, pick: int, stale: bool) -> StepLease | None:
         """Return any lease there ever was, or a current one, taken now if there is none."""
         current = [lease for lease in self.step_leases if self.is_current(lease)]
@@ -112,10 +51,6 @@ class StoreMachine(RuleBasedStateMachine):
             current = self.step_leases[-1:]
         among = current or self.step_leases
         return among[pick % len(among)] if among else None
-
-    def is_current(self, lease: StepLease) -> bool:
-        step = self.stores[0].step(lease.step.id)
-        return step.status is StepStatus.RUNNING and step.token == lease.token
 
     def task_lease(self, pick: int, stale: bool) -> TaskLease:
         """Return any lease there ever was, or the newest, taken now if a task is ready."""
@@ -179,6 +114,9 @@ class StoreMachine(RuleBasedStateMachine):
         broken: str | None,
     ) -> None:
         lease = self.task_lease(pick, stale)
+        task = self.stores[0].task(lease.task.id)
+        if not stale and (task.status, task.token) != (TaskStatus.RUNNING, lease.token):
+            return
         known = [step.id for step in self.stores[0].steps(lease.task.id)]
         news: list[NewStep] = []
         for effect, cap, picks in shapes:
@@ -275,94 +213,36 @@ class StoreMachine(RuleBasedStateMachine):
         elif isinstance(what, float):
             self.clock.advance(what)
 
-    @rule(pick=PICKS, how=st.sampled_from(["look", "act", "act", "sweep"]), intact=st.booleans())
-    def recovery(self, pick: int, how: str, intact: bool) -> None:
+    @rule(
+        pick=PICKS,
+        how=st.sampled_from(["look", "act", "sweep", "crash", "crash"]),
+        intact=st.booleans(),
+        marks=st.booleans(),
+    )
+    def recovery(self, pick: int, how: str, intact: bool, marks: bool) -> None:
         """Look for orphans, act on what was seen then or earlier, or both at once."""
+        crashed = self.crash(pick, marks) if how == "crash" else set()
         found = [] if how == "act" else self.both(lambda store: store.orphans(self.dead))
         self.looked_at += found
         if how == "act" and self.looked_at:
             self.recover_one(self.looked_at[-1 - pick % min(len(self.looked_at), 3)], intact)
-        if how == "sweep":
+        if how in {"sweep", "crash"}:
             self.both(lambda store: store.recover_tasks(self.dead))
             for step in found:
                 self.recover_one(step, intact)
+        self.dead -= crashed
 
-    def recover_one(self, found: Step, intact: bool) -> None:
-        gone = found.owner in self.dead
-        now = self.clock.now()
-        decision = resume_decision(found, now, holder_dead=gone, payload_intact=intact)
-        self.both(lambda store: store.recover(found, decision, set(self.dead)))
-
-    # -- what holds at every moment ----------------------------------------------------------
-    @invariant()
-    def what_can_be_read_is_the_same(self) -> None:
-        for task_id in self.task_ids:
-            found = read_out(self.stores[0], task_id)
-            if self.seen.get(task_id) != found:
-                self.seen[task_id] = found
-                check_task(self.stores[0], task_id)
-                self.both(partial(read_out, task_id=task_id))
-                self.both(partial(self.settled, task_id=task_id))
-        self.both(lambda store: store.due())
-        self.both(lambda store: store.owners())
-
-    @invariant()
-    def tokens_grow_and_results_never_change(self) -> None:
-        for step_id in self.step_ids:
-            step = self.stores[0].step(step_id)
-            assert step.token >= self.tokens.get(step_id, 0)
-            self.tokens[step_id] = step.token
-            if step.status is StepStatus.DONE:
-                assert self.recorded.setdefault(step_id, step.artifact_id) == step.artifact_id
-            else:
-                assert step_id not in self.recorded, "nothing ends done"
-
-    def settled(self, store: TaskStore, task_id: TaskId) -> tuple[int, list[Step]]:
-        return store.settled(task_id, after=3)
-
-    # -- and at the end ----------------------------------------------------------------------
-    def teardown(self) -> None:
-        try:
-            if sys.exc_info()[0] is None:  # else the fault found before would be covered up
-                self.all_work_comes_to_an_end()
-        finally:
-            for store in self.stores:
-                store.close()
-            self.folder.cleanup()
-
-    def all_work_comes_to_an_end(self) -> None:
-        """When faults stop, sweeps and one living worker bring every step to an end."""
-        self.dead.clear()
-        living = WorkerId("living")
-        orphans, due = [*self.step_ids], [*self.step_ids]
-        self.clock.advance(10_000.0)
-        while orphans or due:
-            orphans = self.both(lambda store: store.orphans([]))
-            for found in orphans:
-                self.recover_one(found, intact=True)
-            due = self.both(lambda store: store.due()).steps
-            for step_id in due:
-                self.claim_and_finish(step_id, living)
-        assert self.both(lambda store: store.orphans([])) == []
-        assert self.both(lambda store: [read_out(store, task_id) for task_id in self.task_ids])
-        assert len(self.both(lambda store: store.tasks())) == len(self.task_ids)
-        for task_id in self.task_ids:
-            if self.stores[0].task(task_id).status in TASK_UNFINISHED:
-                self.every_step_ended_or_waits_for_a_person(task_id)
-
-    def claim_and_finish(self, step_id: StepId, worker: WorkerId) -> None:
-        lease = self.both(lambda store: store.claim_step(step_id, worker, LEASE))
-        kept = payload(number=self.number())
-        self.both(lambda store: store.finish(lease, kept))
-
-    def every_step_ended_or_waits_for_a_person(self, task_id: TaskId) -> None:
-        steps = {step.id: step for step in self.stores[0].steps(task_id)}
-        stuck: set[StepId] = set()
-        for step in steps.values():
-            behind = step.status is StepStatus.PENDING and stuck & set(step.needs)
-            if step.status is StepStatus.UNCERTAIN or behind:
-                stuck.add(step.id)
-            assert step.status in STEP_FINISHED or step.id in stuck, step
+    def crash(self, pick: int, marks: bool) -> set[WorkerId]:
+        """Let the holder of a step die, perhaps just after it kept its result."""
+        lease = self.step_lease(pick, stale=False)
+        if lease is None:
+            return set()
+        if marks:
+            kept = self.a_result(lease, self.number())
+            self.both(lambda store: store.mark(lease, kept))
+        crashed = {lease.worker} - self.dead
+        self.dead |= crashed
+        return crashed
 
 
 @pytest.mark.slow
