@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Collection
 from types import TracebackType
 from typing import Any, Self
 
@@ -48,6 +49,7 @@ class App:
         self._inputs = Inputs(artifacts, new_id)
         self._endings = Endings()
         self._worker: LocalWorker | None = None
+        self._only: set[TaskId] | None = None
 
     @classmethod
     def open(
@@ -81,11 +83,22 @@ class App:
         """The identity of the started worker, random per start; ``None`` before ``start``."""
         return None if self._worker is None else self._worker.id
 
-    def start(self) -> Self:
-        """Begin to work on what is due, here in this process."""
+    def start(self, only: Collection[TaskId] | None = None) -> Self:
+        """Begin to work on what is due, here in this process.
+
+        With ``only`` it works on those tasks, and on those submitted here later, and leaves all
+        others to other workers: a program that ends with its own task should not have begun a
+        side effect of somebody else's.
+        """
         if self._worker is None:
+            self._only = None if only is None else set(only)
             self._worker = LocalWorker(
-                self.settings, self.store, self.artifacts, self.registry, self._endings.tell
+                self.settings,
+                self.store,
+                self.artifacts,
+                self.registry,
+                self._endings.tell,
+                self._only,
             )
             self._worker.start()
         return self
@@ -131,6 +144,8 @@ class App:
         task, created = self.store.submit(new)
         reach("submit.committed")
         if self._worker is not None:
+            if self._only is not None:
+                self._only.add(task.id)
             self._worker.ring_task(task.id)
         return self._handle(task.id, created, found)
 

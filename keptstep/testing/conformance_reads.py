@@ -6,6 +6,7 @@ from __future__ import annotations
 from keptstep.models.errors import BadInput, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId
+from keptstep.models.records import Due
 from keptstep.models.states import StepStatus
 from keptstep.testing.builders import failure, identity, new_step, payload
 from keptstep.testing.conformance_base import StoreSuite, refused
@@ -30,6 +31,16 @@ class ReadSuite(StoreSuite):
         assert self.store.attempts(step_id) == []
         assert self.store.sources(ArtifactId(identity("artifact"))) == []
         assert self.store.conversation_tasks(ConversationId(identity("conversation"))) == []
+
+    def test_due_tells_of_some_tasks_only_when_asked(self) -> None:
+        mine, theirs = self.advance(), self.advance()
+        (step,) = self.store.plan(mine, [new_step()])
+        self.store.plan(theirs, [new_step()])
+        waiting = self.submit()
+        due = self.store.due(only=[mine.task.id])
+        assert (due.steps, due.tasks) == ((step.id,), ())
+        assert self.store.due(only=[waiting.id]).tasks == (waiting.id,)
+        assert self.store.due(only=[]) == Due((), ())
 
     def test_unfinished_leaves_out_what_is_done_failed_or_cancelled(self) -> None:
         advance = self.advance()

@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from keptstep.models.decisions import Decision
 from keptstep.models.errors import StoreError
-from keptstep.models.ids import WorkerId
+from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Settled, Step
 from keptstep.workers.liveness import Liveness
 from keptstep.workflows.kernel import resume_decision
@@ -24,7 +24,11 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Sweeps every ``every`` seconds in a thread of its own, and whenever asked."""
+    """Sweeps every ``every`` seconds in a thread of its own, and whenever asked.
+
+    What the dead left behind is recovered whose ever it is; rung is for the tasks that ``only``
+    returns, or for all of them where it returns ``None``.
+    """
 
     def __init__(  # noqa: PLR0913 - the ports a sweep touches
         self,
@@ -35,6 +39,7 @@ class Sweeper:
         *,
         lease: float,
         every: float,
+        only: Callable[[], Collection[TaskId] | None],
         tell: Callable[[Settled], None],
         also: Callable[[], None],
     ) -> None:
@@ -44,6 +49,7 @@ class Sweeper:
         self._liveness = liveness
         self._lease = lease
         self._every = every
+        self._only = only
         self._tell = tell
         self._also = also
         self._jump = ClockJump(lease)
@@ -70,7 +76,7 @@ class Sweeper:
                 log.info("task %s is taken back: %s", task.id.hex(), task.reason or task.status)
                 self._doorbell.ring_task(task.id)
         self._recover_steps(dead, only_dead=jumped)
-        due = self._store.due()
+        due = self._store.due(only=self._only())
         for step_id in due.steps:
             self._doorbell.ring_step(step_id)
         for task_id in due.tasks:
@@ -86,7 +92,9 @@ class Sweeper:
             settled = self._store.recover(step, decision, dead)
             if settled is not None:
                 log.info("step %s: %s", step.name, decision.reason)
-                self._tell(settled)
+                only = self._only()
+                if only is None or step.task_id in only:
+                    self._tell(settled)
 
     def _decide(self, step: Step, dead: set[WorkerId]) -> Decision:
         return resume_decision(

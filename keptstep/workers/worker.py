@@ -29,7 +29,10 @@ log = logging.getLogger(__name__)
 
 
 class LocalWorker:
-    """Works on a home until it is stopped. It is also the doorbell of its own process."""
+    """Works on a home until it is stopped. It is also the doorbell of its own process.
+
+    With ``only`` it works on those tasks and leaves others to other workers; the set may grow.
+    """
 
     def __init__(
         self,
@@ -38,7 +41,9 @@ class LocalWorker:
         artifacts: ArtifactStore,
         registry: Registry,
         ended: Callable[[TaskId], None],
+        only: set[TaskId] | None = None,
     ) -> None:
+        self._only = only
         self._settings = settings
         self._store = store
         self._artifacts = artifacts
@@ -64,6 +69,7 @@ class LocalWorker:
             self._liveness,
             lease=settings.lease,
             every=settings.sweep,
+            only=lambda: self._only if self._only is None else frozenset(self._only),
             tell=self._checkpoint.tell,
             also=self._coordinator.ring_held,
         )
@@ -86,7 +92,8 @@ class LocalWorker:
 
     def ring_task(self, task_id: TaskId) -> None:
         """A task's advance may be due, or its holder may have news."""
-        self._coordinator.ring(task_id)
+        if self._only is None or task_id in self._only:
+            self._coordinator.ring(task_id)
 
     def stop(self, grace: float) -> None:
         """Stop as planned: what may be repeated is given back uncounted (D16).

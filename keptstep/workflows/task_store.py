@@ -194,8 +194,8 @@ class TaskStore(Protocol):
         """Take advances back whose lease ended or whose owner is dead: ready, or failed."""
         ...
 
-    def due(self, limit: int = 1000) -> Due:
-        """Return what is ready and due."""
+    def due(self, limit: int = 1000, only: Collection[TaskId] | None = None) -> Due:
+        """Return what is ready and due, of all tasks or ``only`` of some."""
         ...
 
     # -- reading -----------------------------------------------------------------------------

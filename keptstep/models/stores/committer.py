@@ -57,6 +57,12 @@ class Tx:
         return error
 
 
+def _changes(connection: Connection) -> int | None:
+    """Return how many rows the driver's connection has changed so far, if the driver counts."""
+    changes: int | None = getattr(connection.connection.driver_connection, "total_changes", None)
+    return changes
+
+
 @dataclass(slots=True)
 class _Job:
     work: Callable[[Tx], Any]
@@ -132,10 +138,13 @@ class Committer:
         try:
             with self._engine.connect() as connection:
                 transaction = connection.begin()
+                before = _changes(connection)
                 try:
                     answers = [self._one(connection, job) for job in batch]
-                    self._batch += 1
-                    self._mark(connection)
+                    # A batch that changed nothing, such as refused claims, has nothing to sync.
+                    if before is None or _changes(connection) != before:
+                        self._batch += 1
+                        self._mark(connection)
                 except BaseException:
                     transaction.rollback()
                     raise

@@ -216,9 +216,9 @@ class SqlTaskStore:
         """See ``TaskStore.recover_tasks``."""
         return self._write(sql_recovery.recover_tasks, dead, limit)
 
-    def due(self, limit: int = 1000) -> Due:
+    def due(self, limit: int = 1000, only: Collection[TaskId] | None = None) -> Due:
         """See ``TaskStore.due``."""
-        return self._read(sql_reads.due, self._clock.now(), limit)
+        return self._read(sql_reads.due, self._clock.now(), limit, only)
 
     # -- reading -----------------------------------------------------------------------------
     def task(self, task_id: TaskId) -> Task:

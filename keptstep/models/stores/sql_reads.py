@@ -185,11 +185,15 @@ def orphans(
     return _with_needs(connection, query.order_by(STEP.c.lease_until, STEP.c.id).limit(limit))
 
 
-def due(connection: Connection, now: float, limit: int) -> Due:
+def due(connection: Connection, now: float, limit: int, only: Collection[TaskId] | None) -> Due:
     """Return what may be claimed now, longest due first."""
     parameters = {"time": now, "many": limit}
-    steps = connection.execute(_DUE_STEPS, parameters).scalars()
-    tasks = connection.execute(_DUE_TASKS, parameters).scalars()
+    for_steps, for_tasks = _DUE_STEPS, _DUE_TASKS
+    if only is not None:
+        for_steps = for_steps.where(STEP.c.task_id.in_(list(only)))
+        for_tasks = for_tasks.where(TASK.c.id.in_(list(only)))
+    steps = connection.execute(for_steps, parameters).scalars()
+    tasks = connection.execute(for_tasks, parameters).scalars()
     return Due(tuple(StepId(i) for i in steps), tuple(TaskId(i) for i in tasks))
 
 

@@ -5,7 +5,7 @@ for.
 """
 
 from keptstep.workers.research.brains import resolve
-from keptstep.workers.research.listing import check_sources
+from keptstep.workers.research.checking import check_sources
 from keptstep.workers.research.tools import find, notes, read, report
 
 __all__ = ["check_sources", "find", "notes", "read", "report", "resolve"]

@@ -85,8 +85,8 @@ class Decoded:
         self._marks = [(0, encoding.bom)]  # (character, byte), rising
         decoder = codecs.getincrementaldecoder(encoding.codec)("replace")
         parts: list[str] = []
-        plain = encoding.codec == "utf-8" and data.isascii()
-        step = max(len(data), 1) if plain else _BLOCK
+        self._plain = encoding.codec == "utf-8" and data.isascii()
+        step = max(len(data), 1) if self._plain else _BLOCK
         characters = 0
         for place in range(encoding.bom, len(data), step):
             block = data[place : place + step]
@@ -105,10 +105,12 @@ class Decoded:
         """
         if character >= len(self.text):
             return len(self.data)
+        if self._plain:
+            return character
         known, byte = self._marks[bisect_right(self._marks, (character, len(self.data))) - 1]
         between = self.text[known:character]
         if self.encoding.codec == "utf-8" and "\ufffd" not in between:
-            return byte + (len(between) if between.isascii() else len(between.encode()))
+            return byte + len(between.encode())
         return byte + self._walk(byte, len(between))
 
     def piece(self, start: int, end: int) -> str:
@@ -173,12 +175,12 @@ def wide_codec(sample: bytes) -> str | None:
 
 def _mostly_utf8(data: bytes) -> bool:
     """Whether the bytes are UTF-8, or so nearly that the rest is damage."""
-    text = data.decode("utf-8", "surrogateescape")
-    if text.isascii():
+    if _fits("utf-8", data):
         return True
-    beyond = len(_BEYOND_ASCII.findall(text))
-    broken = len(_SURROGATES.findall(text))
-    return broken == 0 or beyond - broken > broken
+    text = data.decode("utf-8", "surrogateescape")
+    broken = len(text) - len(_SURROGATES.sub("", text))
+    beyond = len(text) - len(_BEYOND_ASCII.sub("", text))
+    return beyond - broken > broken
 
 
 def _declared(data: bytes) -> str | None:

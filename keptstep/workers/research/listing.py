@@ -21,22 +21,6 @@ _CACHES = frozenset({"__pycache__", "node_modules"})
 _CACHE_MARKS = frozenset({"CACHEDIR.TAG", "pyvenv.cfg"})
 
 
-def check_sources(sources: Iterable[str]) -> list[str]:
-    """Return the sources as absolute paths and globs, each once, in the order given.
-
-    For use before a task is submitted, because a worker may stand in another folder. Raises
-    ``BadInput`` if there is none, or for the first that is not there.
-    """
-    checked = list(dict.fromkeys(_absolute(source) for source in sources))
-    if not checked:
-        raise BadInput("no source was given: name files, folders or globs to read")
-    for source in checked:
-        if not os.path.lexists(source) and not _matches_something(source):
-            what = "matches no file" if has_magic(source) else "is not there"
-            raise BadInput(f"the source {name_of(source)} {what}")
-    return checked
-
-
 def list_sources(sources: Iterable[str], max_size: int, max_files: int) -> Found:
     """List what can be read; ``max_size`` is the limit of one file in bytes.
 
@@ -45,8 +29,15 @@ def list_sources(sources: Iterable[str], max_size: int, max_files: int) -> Found
     """
     listing = Listing(max_size, max_files)
     for source in sources:
-        listing.add(_absolute(source))
+        listing.add(absolute(source))
     return listing.found()
+
+
+def absolute(source: str) -> str:
+    """Return the absolute path or glob that a person means; raises ``BadInput`` for nothing."""
+    if not source.strip():
+        raise BadInput("a source is empty: name a file, a folder or a glob")
+    return os.path.abspath(os.path.expanduser(source))
 
 
 class Listing:
@@ -71,29 +62,30 @@ class Listing:
 
     def add(self, source: str) -> None:
         """Add a file, a folder with all below it, or what a glob matches."""
+        for path in self.paths(source):
+            self.add_file(path)
+
+    def paths(self, source: str) -> Iterator[str]:
+        """Yield what a source leads to that is no folder."""
         try:
             status = os.stat(source)
         except ValueError:
             self._skip(source, "is no path")
         except OSError as error:
             if isinstance(error, FileNotFoundError) and has_magic(source):
-                self._add_glob(source)
+                yield from self._matching(source)
             else:
                 self._skip(source, why_not(error))
         else:
-            if stat.S_ISDIR(status.st_mode):
-                for path in self._below(source):
-                    self._add_file(path)
-            else:
-                self._add_file(source)
+            yield from self._below(source) if stat.S_ISDIR(status.st_mode) else [source]
 
-    def _add_glob(self, source: str) -> None:
+    def _matching(self, source: str) -> Iterator[str]:
         base, pattern = base_and_pattern(source)
         matched = False
         for path in self._below(base):
             if pattern.match(os.path.relpath(path, base)):
                 matched = True
-                self._add_file(path)
+                yield path
         if not matched:
             self._skip(source, "matches no file")
 
@@ -124,7 +116,8 @@ class Listing:
                     yield entry.path
             waiting += reversed(folders)
 
-    def _add_file(self, path: str) -> None:
+    def add_file(self, path: str) -> None:
+        """Take one path, unless the file was taken under another name or cannot be read."""
         try:
             status = os.stat(path)
         except OSError as error:
@@ -163,19 +156,6 @@ class Listing:
 
     def _skip(self, path: str, why: str) -> None:
         self._skipped.append(Skipped(path, why))
-
-
-def _absolute(source: str) -> str:
-    if not source.strip():
-        raise BadInput("a source is empty: name a file, a folder or a glob")
-    return os.path.abspath(os.path.expanduser(source))
-
-
-def _matches_something(source: str) -> bool:
-    if not has_magic(source):
-        return False
-    base, pattern = base_and_pattern(source)
-    return any(pattern.match(os.path.relpath(path, base)) for path in Listing(0, 0)._below(base))
 
 
 def _leads_to_file(path: str, inside: str) -> bool:

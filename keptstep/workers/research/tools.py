@@ -7,12 +7,13 @@ import hashlib
 from keptstep.models.artifacts import MARKDOWN_TYPE, ArtifactClass, Effect
 from keptstep.models.errors import BadInput, Permanent
 from keptstep.workers.research.brains import resolve
+from keptstep.workers.research.checking import nothing_readable
 from keptstep.workers.research.decoding import Decoded, detect
 from keptstep.workers.research.evidence import Evidence
 from keptstep.workers.research.listing import MAX_FILES, list_sources
 from keptstep.workers.research.opening import MAX_SIZE, read_file
 from keptstep.workers.research.passages import passages
-from keptstep.workers.research.records import Failure, Found, Note, Page, Source
+from keptstep.workers.research.records import Failure, Found, Note, Page, Skipped, Source
 from keptstep.workers.research.report import write
 from keptstep.workers.research.showing import name_of
 from keptstep.workers.research.sniffing import SNIFFED, not_text
@@ -24,8 +25,6 @@ from keptstep.workflows.values import Payload, Result
 NOTED = 16
 #: The most extracts of a report.
 EXTRACTS = 8
-#: Sources and reasons named one by one in an error.
-_NAMED = 3
 
 
 @tool(
@@ -41,7 +40,7 @@ def find(sources: list[str], max_size: int = MAX_SIZE, max_files: int = MAX_FILE
     except BadInput as error:
         raise Permanent(str(error)) from None
     if not found.files:
-        raise Permanent(nothing_readable(sources, [(s.path, s.why) for s in found.skipped]))
+        raise Permanent(nothing_readable(sources, found.skipped))
     return found
 
 
@@ -112,25 +111,8 @@ def report(
     Raises ``Permanent`` if not one source could be read.
     """
     if not notes:
-        paths = [(found.files[one.index].path, one.reason) for one in failures]
-        raise Permanent(nothing_readable([path for path, _ in paths], paths))
+        unread = [Skipped(found.files[one.index].path, one.reason) for one in failures]
+        raise Permanent(nothing_readable([one.path for one in unread], unread))
     evidence = Evidence(question, found, [note.value for note in notes], failures)
     text = write(evidence, resolve(brain), extracts)
     return Payload(text.encode(), MARKDOWN_TYPE, tuple(note.ref for note in notes))
-
-
-def nothing_readable(sources: list[str], reasons: list[tuple[str, str]]) -> str:
-    """Say in one line that there was nothing to read, and the first reasons why."""
-    named = _some([name_of(source) for source in sources], ", ")
-    why = _some([_because(path, reason) for path, reason in reasons], "; ")
-    return f"no readable text in: {named}" + (f" ({why})" if why else "")
-
-
-def _because(path: str, reason: str) -> str:
-    name = name_of(path)
-    return reason if reason.startswith(name) else f"{name} {reason}".strip()
-
-
-def _some(items: list[str], between: str) -> str:
-    rest = len(items) - _NAMED
-    return between.join([*items[:_NAMED], *([f"and {rest} more"] if rest > 0 else [])])
