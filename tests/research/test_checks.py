@@ -47,12 +47,41 @@ def test_a_glob_that_matches_nothing_is_named(tmp_path: Path) -> None:
         check_sources([str(tmp_path / "*.md"), str(tmp_path / "*.rst")])
 
 
+def test_sources_with_nothing_to_read_are_refused_with_the_reasons(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(100))
+    (tmp_path / "folder").mkdir()
+    given = [str(tmp_path / "a.bin"), str(tmp_path / "folder"), "/dev/null"]
+    with pytest.raises(BadInput) as refused:
+        check_sources(given)
+    assert str(refused.value) == (
+        f"no readable text in: {', '.join(given)} ({given[0]} is binary, not text; "
+        "/dev/null is a device, not a file)"
+    )
+
+
+def test_one_readable_file_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(bytes(100))
+    (tmp_path / "z.txt").write_text("text")
+    assert check_sources([str(tmp_path)]) == [str(tmp_path)]
+
+
+def test_a_source_that_may_not_be_looked_at_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(path: str, **rest: object) -> os.stat_result:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "stat", refusing)
+    with pytest.raises(BadInput, match=r"/a.txt may not be read \(permission denied\)$"):
+        check_sources([str(tmp_path / "a.txt")])
+
+
 def test_the_message_about_a_source_is_one_line_that_cannot_steer_a_terminal(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(BadInput) as refused:
         check_sources([str(tmp_path / "a\n\x1b[2Jb\x00")])
-    assert r"a\n\x1b[2Jb\x00" in str(refused.value)
+    assert r"a\n\x1b[2Jb\x00 is no path" in str(refused.value)
     assert str(refused.value).isprintable()
 
 
