@@ -63,8 +63,10 @@ class AdvanceSuite(StoreSuite):
     def test_a_finish_that_the_function_did_not_see_makes_it_ready_as_it_leaves(self) -> None:
         lease = self.advance()
         (step,) = self.store.plan(lease, [new_step()])
+        held, kept = self.claim(step), payload()
+        self.store.mark(held, kept)
         seen = self.store.task(lease.task.id).last_seq
-        self.store.finish(self.claim(step), payload())
+        self.store.finish(held, kept)
         task = self.store.leave(lease, seen)
         assert (task.status, task.due_at) == (TaskStatus.READY, self.clock.now())
         assert self._claim(task) is not None

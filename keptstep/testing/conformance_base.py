@@ -13,10 +13,13 @@ pytest runs the rest. After each test the log of every task is compared with its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from keptstep.models.events import Event, EventKind
 from keptstep.models.ids import StepId, TaskId, WorkerId
@@ -25,6 +28,8 @@ from keptstep.testing.builders import new_step, new_task
 from keptstep.testing.clock import FakeClock
 from keptstep.testing.invariants import all_events, check_task
 from keptstep.workflows.ports import TaskStore
+
+T = TypeVar("T")
 
 ANN = WorkerId("ann-0001")
 BOB = WorkerId("bob-0002")
@@ -57,6 +62,27 @@ def refused(kind: type[Exception]) -> Iterator[None]:
     except kind:
         return
     raise AssertionError(f"this should have raised {kind.__name__}")
+
+
+def at_once(act: Callable[[int], T], count: int) -> list[T]:
+    """Return what ``act(0)``, ``act(1)`` ... answer when as many threads call it at once.
+
+    Threads change places as often as the interpreter can, so that a verb that is not alone in
+    its store is interrupted.
+    """
+    start = threading.Barrier(count)
+
+    def run(number: int) -> T:
+        start.wait()
+        return act(number)
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(count) as threads:
+            return list(threads.map(run, range(count)))
+    finally:
+        sys.setswitchinterval(usual)
 
 
 class StoreSuite:

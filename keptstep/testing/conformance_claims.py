@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, WorkerId
 from keptstep.models.records import StepLease
 from keptstep.models.states import StepStatus
 from keptstep.testing.builders import failure, identity, new_step, payload
-from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite
+from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite, at_once
 
 
 class ClaimSuite(StoreSuite):
@@ -101,44 +98,37 @@ class ClaimSuite(StoreSuite):
 
     def test_of_sixteen_claims_at_once_one_wins(self) -> None:
         (step,) = self.planned()
-        store, start = self.store, threading.Barrier(16)
+        store = self.store
 
         def claim(number: int) -> StepLease | None:
-            start.wait()
             return store.claim_step(step.id, WorkerId(f"worker-{number}"), LEASE)
 
-        with ThreadPoolExecutor(16) as threads:
-            answers = list(threads.map(claim, range(16)))
-        (winner,) = [answer for answer in answers if answer is not None]
+        (winner,) = [answer for answer in at_once(claim, 16) if answer is not None]
         assert winner.step == self.store.step(step.id)
         assert (winner.step.owner, winner.step.attempts) == (winner.worker, 1)
         assert len(self.store.attempts(step.id)) == 1
         assert self.kinds(step.task_id, step.id).count(EventKind.TOOL_CALL_STARTED) == 1
 
     def test_of_sixteen_claims_of_an_advance_at_once_one_wins(self) -> None:
-        task, store, start = self.submit(), self.store, threading.Barrier(16)
+        task, store = self.submit(), self.store
 
         def claim(number: int) -> bool:
-            start.wait()
             return store.claim_task(task.id, WorkerId(f"worker-{number}"), LEASE) is not None
 
-        with ThreadPoolExecutor(16) as threads:
-            assert sum(threads.map(claim, range(16))) == 1
+        assert sum(at_once(claim, 16)) == 1
         assert self.kinds(task.id).count(EventKind.ADVANCE_STARTED) == 1
 
     def test_many_workers_at_once_leave_a_log_without_a_gap(self) -> None:
         steps = self.planned(*(new_step(f"s{number}") for number in range(16)))
-        store, start = self.store, threading.Barrier(16)
+        store = self.store
 
         def work(number: int) -> None:
-            start.wait()
             lease = store.claim_step(steps[number].id, WorkerId(f"worker-{number}"), LEASE)
             assert lease is not None
             store.mark(lease, kept := payload(f"result {number}"))
             store.finish(lease, kept)
 
-        with ThreadPoolExecutor(16) as threads:
-            list(threads.map(work, range(16)))
+        at_once(work, 16)
         assert {step.status for step in self.store.steps(steps[0].task_id)} == {StepStatus.DONE}
 
 

@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 from keptstep.models.events import EventKind
-from keptstep.models.ids import WorkerId
 from keptstep.models.records import Step
 from keptstep.models.states import STEP_FINAL, StepStatus
 from keptstep.testing.builders import failure, new_step, payload
-from keptstep.testing.conformance_base import LEASE, StoreSuite
+from keptstep.testing.conformance_base import StoreSuite, at_once
 
 
 class NeedsSuite(StoreSuite):
@@ -95,15 +91,11 @@ class NeedsSuite(StoreSuite):
         needs = [new_step(f"n{number}") for number in range(8)]
         joined = new_step("join", needs=tuple(step.id for step in needs))
         *steps, join = self.planned(*needs, joined)
-        store, start = self.store, threading.Barrier(8)
+        leases, store = [self.claim(step) for step in steps], self.store
 
-        def work(number: int) -> bool:
-            lease = store.claim_step(steps[number].id, WorkerId(f"worker-{number}"), LEASE)
-            assert lease is not None
-            start.wait()
-            return store.finish(lease, payload(f"{number}")).readied == (join.id,)
+        def finish(number: int) -> bool:
+            return store.finish(leases[number], payload(f"{number}")).readied == (join.id,)
 
-        with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(work, range(8))) == 1
+        assert sum(at_once(finish, 8)) == 1
         assert self.store.step(join.id).status is StepStatus.READY
         assert self.kinds(join.task_id, join.id).count(EventKind.STEP_READIED) == 1

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from keptstep.models.artifacts import Effect
@@ -14,7 +12,7 @@ from keptstep.models.events import EventKind
 from keptstep.models.records import Settled, Step, StepLease
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.testing.builders import failure, new_step, new_task, payload
-from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite, refused
+from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite, at_once, refused
 
 _AGAIN = Run("the lease ended")
 _FORWARD = Run("its result was kept", roll_forward=True)
@@ -184,12 +182,14 @@ class RecoverSuite(StoreSuite):
         self._moved(lease, *[(found, decision) for decision in _EVERY])
 
     def test_a_step_that_another_took_since_is_not_touched(self) -> None:
-        lease = self._expired(marked=True)
-        found = self.store.step(lease.step.id)
-        self._recover(lease, _AGAIN)
-        self.claim(lease.step, BOB)
-        self.clock.advance(LEASE + 1)
-        self._moved(lease, *[(found, decision) for decision in _EVERY])
+        for marked in (True, False):
+            lease = self._expired(marked=marked)
+            found = self.store.step(lease.step.id)
+            self._recover(lease, _AGAIN)
+            self.claim(lease.step, BOB)
+            self.clock.advance(LEASE + 1)
+            decisions = _EVERY if marked else (_AGAIN, Block("unknown"), Fail("used up"))
+            self._moved(lease, *[(found, decision) for decision in decisions])
 
     def test_a_step_whose_payload_was_kept_since_is_looked_at_again(self) -> None:
         lease = self._expired(effect=Effect.SIDE_EFFECT)
@@ -199,14 +199,9 @@ class RecoverSuite(StoreSuite):
 
     def test_of_eight_recoveries_at_once_one_acts(self) -> None:
         lease = self._expired(marked=True)
-        found, store, start = self.store.step(lease.step.id), self.store, threading.Barrier(8)
-
-        def recover(_: int) -> bool:
-            start.wait()
-            return store.recover(found, _FORWARD) is not None
-
-        with ThreadPoolExecutor(8) as threads:
-            assert sum(threads.map(recover, range(8))) == 1
+        found, store = self.store.step(lease.step.id), self.store
+        answers = at_once(lambda _: store.recover(found, _FORWARD), 8)
+        assert sum(answer is not None for answer in answers) == 1
         kinds = self.kinds(lease.step.task_id, lease.step.id)
         assert kinds.count(EventKind.TOOL_RESULT_PERSISTED) == 1
 
