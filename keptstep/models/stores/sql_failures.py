@@ -12,8 +12,9 @@ from keptstep.models.ids import StepId
 from keptstep.models.records import Failure, Settled, Step, StepLease
 from keptstep.models.states import TASK_FINISHED, StepStatus, TaskStatus, move_step
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.sql_changes import Log, error_columns, record, said, wake
 from keptstep.models.stores.sql_plan import cancel_dependents
-from keptstep.models.stores.sql_rows import STEP, TASK, Log, error_columns, record, said, wake
+from keptstep.models.stores.sql_rows import STEP, TASK
 from keptstep.models.stores.sql_steps import change, end_attempt, read
 from keptstep.models.stores.sql_tasks import reopen
 

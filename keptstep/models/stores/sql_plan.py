@@ -16,16 +16,8 @@ from keptstep.models.records import NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared
-from keptstep.models.stores.sql_rows import (
-    NEED,
-    STEP,
-    TASK,
-    Log,
-    as_step,
-    chunks,
-    ids,
-    record,
-)
+from keptstep.models.stores.sql_changes import Log, record
+from keptstep.models.stores.sql_rows import NEED, STEP, TASK, as_step, chunks, ids
 from keptstep.models.stores.sql_tasks import check_literal, lost
 
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")

@@ -22,12 +22,12 @@ from keptstep.models.ids import (
 from keptstep.models.records import Attempt, Due, Step, Task
 from keptstep.models.states import STEP_FINISHED, STEP_UNFINISHED, TASK_UNFINISHED
 from keptstep.models.stores.prepared import Prepared, one_of
+from keptstep.models.stores.sql_changes import FINISHING, task_unfinished
 from keptstep.models.stores.sql_recovery import orphaned
 from keptstep.models.stores.sql_rows import (
     ARTIFACT,
     ATTEMPT,
     EVENT,
-    FINISHING,
     NEED,
     SOURCE,
     STEP,
@@ -38,7 +38,6 @@ from keptstep.models.stores.sql_rows import (
     as_step,
     as_task,
     chunks,
-    task_unfinished,
 )
 
 _Id = TypeVar("_Id", bound=bytes)

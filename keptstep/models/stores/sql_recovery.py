@@ -15,17 +15,9 @@ from keptstep.models.ids import ArtifactId, StepId, TaskId, WorkerId
 from keptstep.models.records import Lost, Settled, Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
+from keptstep.models.stores.sql_changes import Log, error_columns
 from keptstep.models.stores.sql_failures import settle_failed
-from keptstep.models.stores.sql_rows import (
-    ARTIFACT,
-    STEP,
-    TASK,
-    Log,
-    as_step,
-    as_task,
-    chunks,
-    error_columns,
-)
+from keptstep.models.stores.sql_rows import ARTIFACT, STEP, TASK, as_step, as_task, chunks
 from keptstep.models.stores.sql_steps import FREE, end_attempt, settle_done
 
 

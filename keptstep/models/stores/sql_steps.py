@@ -15,19 +15,9 @@ from keptstep.models.records import Failure, NewArtifact, Settled, Step, StepLea
 from keptstep.models.states import StepStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared, one_of
+from keptstep.models.stores.sql_changes import Log, error_columns, record, task_unfinished, wake
 from keptstep.models.stores.sql_plan import ready_dependents
-from keptstep.models.stores.sql_rows import (
-    ATTEMPT,
-    NEED,
-    STEP,
-    TASK,
-    Log,
-    as_step,
-    error_columns,
-    record,
-    task_unfinished,
-    wake,
-)
+from keptstep.models.stores.sql_rows import ATTEMPT, NEED, STEP, TASK, as_step
 
 FREE: dict[str, Any] = {"owner": None, "lease_until": None}
 _CLAIM = (

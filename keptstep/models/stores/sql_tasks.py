@@ -16,17 +16,8 @@ from keptstep.models.records import Failure, NewArtifact, NewTask, Task, TaskLea
 from keptstep.models.states import TaskStatus, move_task
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared
-from keptstep.models.stores.sql_rows import (
-    CONVERSATION,
-    EVENT,
-    FINISHING,
-    TASK,
-    Log,
-    as_task,
-    error_columns,
-    record,
-    said,
-)
+from keptstep.models.stores.sql_changes import FINISHING, Log, error_columns, record, said
+from keptstep.models.stores.sql_rows import CONVERSATION, EVENT, TASK, as_task
 
 _BY_ID = Prepared(select(TASK).where(TASK.c.id == bindparam("task")))
 _BY_KEY = select(TASK).where(TASK.c.key == bindparam("given"))
