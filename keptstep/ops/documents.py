@@ -12,11 +12,12 @@ from keptstep.models.records import Attempt, Kept, Step, Task
 from keptstep.ops.words import iso
 
 
-def task_document(task: Task) -> dict[str, Any]:
-    """Return a task."""
+def task_document(task: Task, verdict: Step | None = None) -> dict[str, Any]:
+    """Return a task; ``verdict`` is the uncertain step it waits for."""
     return {
         "id": full(task.id),
         "status": str(task.status),
+        "verdict_needed": _id(None if verdict is None else verdict.id),
         "workflow": task.workflow,
         "conversation_id": full(task.conversation_id),
         "key": task.key,

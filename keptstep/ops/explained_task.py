@@ -15,7 +15,7 @@ from keptstep.ops.reasons import error_line
 from keptstep.ops.session import Session
 from keptstep.ops.standing import unknown_tool, unknown_workflow
 from keptstep.ops.words import distance, plural
-from keptstep.workflows.kernel import next_unfinished_step
+from keptstep.workflows.kernel import next_unfinished_step, verdict_needed
 
 
 def explain_task(session: Session, facts: Facts, task: Task) -> Explained:
@@ -44,7 +44,7 @@ def explain_task(session: Session, facts: Facts, task: Task) -> Explained:
         "living_workers": facts.workers,
         "obstacles": obstacles,
         "next_unfinished_step": full(upcoming.id) if upcoming is not None else None,
-        "task": task_document(task),
+        "task": task_document(task, verdict_needed(unfinished)),
         "steps": [
             {
                 "id": full(step.id),

@@ -15,7 +15,7 @@ from keptstep.workflows.ports import TaskStore
 
 #: How long a task has to be quiet, in looks, before it is asked whether it stands still: between
 #: two steps its function may be thinking.
-_QUIET = 30
+_QUIET = 20
 _EVERY = 0.1  # seconds between two looks
 _PAGE = 1000
 
@@ -73,7 +73,7 @@ class Following:
         one.quiet += 1
         if one.quiet % _QUIET == 0:
             one.task = self._store.task(one.task.id)
-            one.standstill = self._standstill(one.task, self._store.steps(one.task.id))
+            one.standstill = self._standstill(one.task, self._store.unfinished(one.task.id))
             one.over = one.standstill is not None or _over(one.task)
 
     def _news(self, one: Followed) -> bool:

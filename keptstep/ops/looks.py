@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from keptstep.models.records import Task
+from keptstep.models.records import Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.ops.documents import literal
 from keptstep.ops.inert import inert_line
@@ -25,8 +25,10 @@ _STYLES = {
 _LONGEST = 200
 
 
-def status_text(status: TaskStatus | StepStatus) -> Text:
-    """Return a status in its colour."""
+def status_text(status: TaskStatus | StepStatus, verdict: Step | None = None) -> Text:
+    """Return a status in its colour; of a task that waits for a verdict, with its step's."""
+    if verdict is not None:
+        return Text(f"{status}, uncertain", style=_STYLES["uncertain"])
     return Text(str(status), style=_STYLES.get(str(status), ""))
 
 

@@ -21,5 +21,5 @@ def error_line(store: TaskStore, artifacts: ArtifactStore, error: Kept | None) -
         text = artifacts.read(store.artifact(error.artifact_id).sha)
     except (ArtifactMissing, ArtifactCorrupt, NotFound) as lost:
         return f"its text is lost: {lost}"
-    lines = text.decode("utf-8", "replace").strip().splitlines()
-    return inert_line(lines[-1][:_LONGEST]) if lines else None
+    last = text.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return inert_line(last[:_LONGEST]) or None

@@ -6,9 +6,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from keptstep.models.records import Step, Task
-from keptstep.models.states import STEP_UNFINISHED, StepStatus, TaskStatus
+from keptstep.models.states import StepStatus, TaskStatus
+from keptstep.workflows.kernel import verdict_needed
 
 _S = StepStatus
+_ABLE = frozenset({_S.READY, _S.RUNNING, _S.WAITING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +21,19 @@ class Known:
     tools: Collection[str]
 
 
-def standstill(task: Task, steps: Sequence[Step], known: Known) -> str | None:
-    """Return in one line why nothing here will move the task, or ``None`` if something may."""
-    if task.status is TaskStatus.READY and task.workflow not in known.workflows:
-        return unknown_workflow(task)
-    unfinished = [step for step in steps if step.status in STEP_UNFINISHED]
-    able = [step for step in unfinished if step.status in (_S.READY, _S.RUNNING, _S.WAITING)]
-    if not able:
-        uncertain = [step for step in unfinished if step.status is _S.UNCERTAIN]
-        return unsettled(uncertain[0]) if uncertain else None
-    if all(step.status is _S.READY and step.tool not in known.tools for step in able):
+def standstill(task: Task, unfinished: Sequence[Step], known: Known) -> str | None:
+    """Return in one line why nothing here will move the task, or ``None`` if something may.
+
+    ``unfinished`` are the task's unfinished steps.
+    """
+    if task.status is TaskStatus.READY:
+        # Somebody enters its function soon, and that may ask for more steps.
+        return None if task.workflow in known.workflows else unknown_workflow(task)
+    uncertain = verdict_needed(unfinished)
+    if uncertain is not None:
+        return unsettled(uncertain)
+    able = [step for step in unfinished if step.status in _ABLE]
+    if able and all(step.status is _S.READY and step.tool not in known.tools for step in able):
         return unknown_tool(able[0])
     return None
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from keptstep.models.artifacts import JSON_TYPE
-from keptstep.models.ids import TaskId, short
+from keptstep.models.ids import TaskId, full, short
 from keptstep.models.records import Step, Task
-from keptstep.models.states import TASK_FINISHED, TaskStatus
+from keptstep.models.states import TASK_FINISHED, StepStatus, TaskStatus
 from keptstep.ops.advice import about_task
 from keptstep.ops.documents import artifact_document, task_document
 from keptstep.ops.endings import Ending
@@ -20,6 +20,7 @@ from keptstep.ops.exits import ExitCode
 from keptstep.ops.following import Followed, Following
 from keptstep.ops.modules import import_modules
 from keptstep.ops.progress import progress_on
+from keptstep.ops.reasons import error_line
 from keptstep.ops.results import is_text_type, json_text, print_text, stream, text_of
 from keptstep.ops.session import Session
 from keptstep.ops.standing import Known, standstill
@@ -121,13 +122,25 @@ def deliver(work: Work, one: Followed, out: Path | None, *, force: bool, **facts
         session.note(f"the result is {ref.media_type}, {size(ref.size)}: {command}")
 
 
+def _last_error(work: Work, task: Task, steps: Sequence[Step]) -> str | None:
+    """Return the last line of the error that ended a task: its own, or that of its failed step."""
+    store, artifacts = work.app.store, work.app.artifacts
+    if task.status not in (TaskStatus.FAILED, TaskStatus.BLOCKED):
+        return None
+    failed = (step for step in steps if step.status is StepStatus.FAILED)
+    errors = [task.error, *(step.error for step in failed)]
+    lines = (error_line(store, artifacts, error) for error in errors)
+    return next((line for line in lines if line), None)
+
+
 def no_result(work: Work, one: Followed) -> Ending:
     """Return how the command ends when a followed task has no result to give."""
     task, session = one.task, work.session
     which = short(task.id)
     steps = work.app.store.steps(task.id)
-    hints = [str(advice) for advice in about_task(session, task, steps)]
-    facts = {"task_id": task.id.hex(), "status": str(task.status)}
+    said = _last_error(work, task, steps)
+    hints = [*([said] if said else []), *map(str, about_task(session, task, steps))]
+    facts = {"task_id": full(task.id), "status": str(task.status)}
     if task.status is TaskStatus.BLOCKED or one.standstill is not None:
         reason = one.standstill or task.reason
         return Ending(ExitCode.BLOCKED, "TaskBlocked", f"task {which}: {reason}", hints, **facts)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from keptstep.models.events import Event
     from keptstep.models.ids import TaskId
+    from keptstep.ops.stopping import Stop
     from keptstep.workflows.ports import TaskStore
 
 _PAGE = 1000
@@ -36,51 +37,53 @@ def events(
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Wait for more until the task is finished.")
     ] = False,
-) -> None:
+) -> int:
     """Print the log of a task, numbered without a gap."""
     from keptstep.ops.finding import find_task
     from keptstep.ops.homes import reading
+    from keptstep.ops.stopping import stoppable
 
     session.log()
-    with reading(session.settings) as home:
+    # A signal is looked for between two events, so that what is printed stays whole.
+    with stoppable() as stop, reading(session.settings) as home:
         task_id = find_task(home.store, task)
-        found = _events(home.store, task_id, after, follow)
+        found = _events(home.store, task_id, after, stop, follow=follow)
         if session.json:
             _print_json(found)
         else:
             _print(session, home.store, task_id, found)
+        return int(stop.code) if stop.asked else 0
 
 
-def _events(store: TaskStore, task_id: TaskId, after: int, follow: bool) -> Iterator[Event]:
+def _events(
+    store: TaskStore, task_id: TaskId, after: int, stop: Stop, *, follow: bool
+) -> Iterator[Event]:
     """Yield events page by page, and with ``follow`` what comes until the task is finished."""
-    import time
-
     from keptstep.models.states import TASK_FINISHED
 
-    while True:
+    while not stop.asked:
         finished = store.task(task_id).status in TASK_FINISHED
         while page := store.events(task_id, after, _PAGE):
+            for event in page:
+                if stop.asked:
+                    return
+                yield event
             after = page[-1].seq
-            yield from page
         if finished or not follow:
             return
-        time.sleep(_EVERY)
+        stop.pause(_EVERY)
 
 
 def _print_json(found: Iterator[Event]) -> None:
-    """Print one array, an event to a line; it is closed properly also when interrupted."""
+    """Print one array, a line for each event as it comes."""
     from keptstep.ops.documents import event_document
 
-    lead = "[\n"
-    try:
-        for event in found:
-            sys.stdout.write(lead + json.dumps(event_document(event)))
-            sys.stdout.flush()
-            lead = ",\n"
-    except KeyboardInterrupt:
-        sys.stdout.write("[]\n" if lead == "[\n" else "\n]\n")
-        raise
-    sys.stdout.write("[]\n" if lead == "[\n" else "\n]\n")
+    lead = "["
+    for event in found:
+        sys.stdout.write(f"{lead}{json.dumps(event_document(event))}\n")
+        sys.stdout.flush()
+        lead = ","
+    sys.stdout.write("[]\n" if lead == "[" else "]\n")
 
 
 def _print(session: Session, store: TaskStore, task_id: TaskId, found: Iterator[Event]) -> None:

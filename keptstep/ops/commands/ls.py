@@ -9,7 +9,9 @@ import typer
 from keptstep.ops.session import Session, command
 
 if TYPE_CHECKING:
-    from keptstep.models.records import Task
+    from keptstep.models.ids import TaskId
+    from keptstep.models.records import Step, Task
+    from keptstep.workflows.ports import TaskStore
 
 _LimitOption = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many at most.")]
 _UnfinishedOption = Annotated[
@@ -29,21 +31,31 @@ def ls(session: Session, unfinished: _UnfinishedOption = False, limit: _LimitOpt
     session.log()
     with reading(session.settings) as home:
         tasks = home.store.tasks(limit, unfinished=unfinished)
+        verdicts = {task.id: _verdict_needed(home.store, task) for task in tasks}
         now = home.store.now()
     if session.json:
         from keptstep.ops.documents import task_document
         from keptstep.ops.streams import write_json
 
-        write_json([task_document(task) for task in tasks])
+        write_json([task_document(task, verdicts[task.id]) for task in tasks])
     elif tasks:
-        _print(session, tasks, now)
+        _print(session, tasks, verdicts, now)
         if len(tasks) == limit:
             session.note(f"these are the newest {limit}: --limit shows more")
     else:
         session.note("no unfinished tasks" if unfinished else "no tasks yet")
 
 
-def _print(session: Session, tasks: list[Task], now: float) -> None:
+def _verdict_needed(store: TaskStore, task: Task) -> Step | None:
+    from keptstep.models.states import TASK_UNFINISHED
+    from keptstep.workflows.kernel import verdict_needed
+
+    return verdict_needed(store.unfinished(task.id)) if task.status in TASK_UNFINISHED else None
+
+
+def _print(
+    session: Session, tasks: list[Task], verdicts: dict[TaskId, Step | None], now: float
+) -> None:
     from keptstep.models.ids import short
     from keptstep.ops.looks import about, status_text
     from keptstep.ops.terminal import print_lines, table
@@ -52,7 +64,7 @@ def _print(session: Session, tasks: list[Task], now: float) -> None:
     rows = [
         (
             short(task.id),
-            status_text(task.status),
+            status_text(task.status, verdicts[task.id]),
             distance(task.created_at, now),
             task.workflow,
             about(task),

@@ -71,6 +71,8 @@ def research(  # noqa: PLR0913 - one parameter for each option
 
     if detach and out is not None:
         raise typer.BadParameter("--detach prints no report: use --out with resume")
+    if key == "":
+        raise typer.BadParameter("--key needs 1 to 200 characters")
     check_out(out, force=force)
     inputs = _checked(question, [*(sources or ()), *(more or ())], brain)
     belongs = _conversation(conversation)

@@ -49,11 +49,12 @@ def _print_json(session: Session, home: Reading, task: Task, steps: Sequence[Ste
     from keptstep.ops.advice import about_task
     from keptstep.ops.documents import artifact_document, step_document, task_document
     from keptstep.ops.streams import write_json
+    from keptstep.workflows.kernel import verdict_needed
 
     result = home.store.artifact(task.artifact_id) if task.artifact_id is not None else None
     write_json(
         {
-            **task_document(task),
+            **task_document(task, verdict_needed(steps)),
             "result": artifact_document(result) if result is not None else None,
             "steps": [step_document(step) for step in steps],
             "next": [advice.command for advice in about_task(session, task, steps)],
@@ -72,7 +73,7 @@ def _print(
 
     now = home.store.now()
     out = session.out
-    print_lines(out, [_title(task)])
+    print_lines(out, [_title(task, steps)])
     for line in facts(_facts(home, task, now)):
         out.print(line, soft_wrap=True)
     if steps:
@@ -83,13 +84,15 @@ def _print(
             out.print(line, soft_wrap=True)
 
 
-def _title(task: Task) -> Text:
+def _title(task: Task, steps: Sequence[Step]) -> Text:
     from rich.text import Text
 
     from keptstep.models.ids import short
     from keptstep.ops.looks import status_text
+    from keptstep.workflows.kernel import verdict_needed
 
-    return Text(f"task {short(task.id)}  ").append_text(status_text(task.status))
+    status = status_text(task.status, verdict_needed(steps))
+    return Text(f"task {short(task.id)}  ").append_text(status)
 
 
 def _facts(home: Reading, task: Task, now: float) -> Iterator[tuple[str, str | None]]:
