@@ -47,7 +47,7 @@ class Following:
     def add(self, task_id: TaskId) -> Followed:
         """Begin to follow a task from where it stands now."""
         task = self._store.task(task_id)
-        view = TaskView(task, self._store.steps(task_id))
+        view = TaskView(task_id, task.last_seq, self._store.steps(task_id))
         return Followed(task, view, over=_over(task))
 
     def run(self, followed: Sequence[Followed], stop: Stop) -> None:

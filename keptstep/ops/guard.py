@@ -50,20 +50,15 @@ def _told(error: BaseException, reporter: Reporter) -> int:
 
 
 def _unexpected(error: BaseException, reporter: Reporter) -> int:
-    if isinstance(error, OSError) and not _flushes():
+    # The stores explain what the system refuses them; what a plain write says is about stdout.
+    if isinstance(error, OSError) and error.filename is None and error.errno in _WRITING:
         mute(sys.stdout)
         message = f"the output could not be written ({error.strerror})"
         return reporter.tell(Ending(ExitCode.OUTPUT, "OutputFailed", message))
     return reporter.unexpected(error)
 
 
-def _flushes() -> bool:
-    """Whether what was printed so far can be written: tells a full disk from a bug."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return False
-    return True
+_WRITING = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
 
 
 def _ending(error: Ending | KeptstepError | typer.TyperException) -> Ending:

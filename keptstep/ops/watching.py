@@ -9,8 +9,8 @@ from enum import Enum
 from typing import Any
 
 from keptstep.models.events import Event, EventKind
-from keptstep.models.ids import StepId
-from keptstep.models.records import Step, Task
+from keptstep.models.ids import StepId, TaskId
+from keptstep.models.records import Step
 from keptstep.models.states import StepStatus
 from keptstep.ops.words import span
 
@@ -52,9 +52,9 @@ class Watched:
 class TaskView:
     """The steps of one task, kept up to date by its events."""
 
-    def __init__(self, task: Task, steps: Sequence[Step]) -> None:
-        self.task_id = task.id
-        self.seq = task.last_seq
+    def __init__(self, task_id: TaskId, seq: int, steps: Sequence[Step]) -> None:
+        self.task_id = task_id
+        self.seq = seq  #: the newest event that is in ``steps`` or was taken
         self._steps = {step.id: _watched(step) for step in steps}
         self._tally = Counter(watched.status for watched in self._steps.values())
         self._running = self._with(_S.RUNNING)

@@ -40,8 +40,12 @@ class Work:
     stop: Stop
 
     def on(self, tasks: Sequence[TaskId]) -> list[Followed]:
-        """Start to work and follow these tasks until each is over or stands still."""
-        self.app.start()
+        """Work on these tasks and follow them until each is over or stands still.
+
+        Others' tasks are left alone: this process ends with its own, and must not begin side
+        effects that it would not see through.
+        """
+        self.app.start(only=tasks)
         progress = progress_on(self.session.err, silent=self.session.json, several=len(tasks) > 1)
         following = Following(self.app.store, progress, self._standstill)
         followed = [following.add(task_id) for task_id in tasks]

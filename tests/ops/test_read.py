@@ -53,6 +53,7 @@ def sha_of(app: App, task: str) -> str:
     return app.store.artifact(ArtifactId(artifact)).sha
 
 
+@pytest.mark.slow
 def test_the_bytes_go_to_a_pipe_as_they_are(process: Command, ended: Task) -> None:
     ran = process("read", ended("demo.say", text="\x1b[31mred\n"))
     assert (ran.code, ran.out, ran.err) == (0, "\x1b[31mred\n", "")
@@ -69,6 +70,7 @@ def test_a_task_a_step_and_an_artifact_lead_to_the_same_bytes(
         assert out.read_text() == "hello"
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_harmless_text(
     on_a_terminal: Callable[..., tuple[int, str]], ended: Task
 ) -> None:
@@ -76,6 +78,7 @@ def test_a_terminal_gets_harmless_text(
     assert (code, shown) == (0, "\\x1b[2J evil \\u202e line\r\nsecond\r\n")
 
 
+@pytest.mark.slow
 def test_a_terminal_is_spared_other_data(
     on_a_terminal: Callable[..., tuple[int, str]], ended: Task
 ) -> None:

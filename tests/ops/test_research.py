@@ -22,6 +22,7 @@ def sources(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_report_goes_to_stdout_and_progress_to_stderr(process: Command, sources: Path) -> None:
     ran = process("research", QUESTION, "--source", str(sources))
     assert ran.code == 0
@@ -62,6 +63,7 @@ def test_sources_may_also_follow_the_question(inside: Command, sources: Path) ->
     assert (ran.code, ran.document["input"]["sources"]) == (0, files)
 
 
+@pytest.mark.slow
 def test_sources_are_kept_absolute_so_that_resume_works_from_elsewhere(
     process: Command, sources: Path, tmp_path: Path
 ) -> None:
@@ -125,6 +127,7 @@ def test_sources_that_went_away_fail_the_task_and_say_why(inside: Command, sourc
     assert again.error["task_id"] == task
 
 
+@pytest.mark.slow
 def test_a_hostile_name_and_text_are_inert_in_the_report(process: Command, tmp_path: Path) -> None:
     source = tmp_path / "evil\x1b[2J\u202e.md"
     source.write_text("A lease \x1b]0;title\x07 is [bold]15[/bold] seconds \u202e long.\n")
@@ -134,6 +137,7 @@ def test_a_hostile_name_and_text_are_inert_in_the_report(process: Command, tmp_p
     assert "[bold]15[/bold]" in ran.out
 
 
+@pytest.mark.slow
 def test_a_source_whose_name_is_no_text_is_read(process: Command, tmp_path: Path) -> None:
     source = tmp_path / b"caf\xe9.md".decode("utf-8", "surrogateescape")
     source.write_text("A lease is 15 seconds long.\n")
@@ -142,6 +146,7 @@ def test_a_source_whose_name_is_no_text_is_read(process: Command, tmp_path: Path
     assert ran.out.isascii()
 
 
+@pytest.mark.slow
 def test_two_processes_share_one_home(started: object, process: Command, sources: Path) -> None:
     running = [
         started("research", f"{QUESTION} {number}", "-s", str(sources), "--json")  # type: ignore[operator]
