@@ -84,6 +84,15 @@ def test_related_words_find_what_the_question_calls_otherwise(tmp_path: Path) ->
     assert "delay doubles" in researched("How long does it wait?", tmp_path)
 
 
+def test_related_words_do_not_add_up_to_more_than_the_word_itself(tmp_path: Path) -> None:
+    folder(
+        tmp_path,
+        heap="Delay, backoff, sleep, pause, timeout and interval are nouns of one kind.",
+        word="Here one has to wait, as all are told before.",
+    )
+    assert "`word.txt`" in first_of(researched("How long does one wait?", tmp_path))
+
+
 def test_the_name_of_a_file_counts(tmp_path: Path) -> None:
     folder(tmp_path, heron="Colour: grey and white.", pigeon="Colour: grey and green.")
     assert "`heron.txt`" in first_of(researched("What colour is the heron?", tmp_path))

@@ -113,14 +113,21 @@ def named(path: str, query: Query) -> frozenset[str]:
 
 
 def score(counts: Counts, name: frozenset[str], totals: Totals, query: Query) -> float:
-    """Return how well a passage fits the question; 0 if none of its words is there."""
+    """Return how well a passage fits the question; 0 if none of its words is there.
+
+    Each word of the question counts once: itself, or the best of those that may stand for it.
+    """
     average = totals.length / max(totals.passages, 1)
     slope = _K1 * (1 - _B + _B * max(counts.length, _SHORTEST) / max(average, 1))
-    summed = 0.0
+    gains: dict[str, float] = {}
     for stem, weight in query.weights.items():
         times = counts.within.get(stem, 0) + _UNDER * (stem in counts.under)
         times += _NAMED * (stem in name)
-        summed += weight * totals.rarity(stem) * times * (_K1 + 1) / (times + slope)
+        gains[stem] = weight * totals.rarity(stem) * times * (_K1 + 1) / (times + slope)
+    summed = 0.0
+    for term in query.terms:
+        forms = [term.stem, *(stand_ins(term.stem) & query.related.keys())]
+        summed += max(gains[form] for form in forms)
     whole = 1 - _WHOLE + _WHOLE * _share(counts, name, totals, query)
     return summed * whole * (_NAMES if counts.names else 1)
 

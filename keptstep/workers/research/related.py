@@ -1,12 +1,13 @@
 """Words that technical texts use for one another: who asks about waiting finds the delay.
 
-A related word counts for half, and only where the question did not use it itself. The report
-says which were looked for.
+A related word counts for half, and only in place of the word it is related to. The report says
+which were looked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from keptstep.workers.research.stemming import stem
 
@@ -69,6 +70,7 @@ def related(stems: Iterable[str]) -> dict[str, str]:
     return {form: word for form, word in found.items() if form not in asked}
 
 
-def stand_ins(form: str) -> set[str]:
+@cache
+def stand_ins(form: str) -> frozenset[str]:
     """Return the stems that may stand for this one."""
-    return {stem(word) for word in _RELATED.get(form, ())}
+    return frozenset(stem(word) for word in _RELATED.get(form, ()))
