@@ -8,12 +8,10 @@ sweeper and a worker that finishes just now, give one outcome.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Collection
 
 from keptstep.models.decisions import Decision
-from keptstep.models.errors import StoreError
 from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Settled, Step
 from keptstep.workers.liveness import Liveness
@@ -24,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Sweeper:
-    """Sweeps every ``every`` seconds in a thread of its own, and whenever asked.
+    """Sweeps one store for one worker.
 
     What the dead left behind is recovered whose ever it is; rung is for the tasks that ``only``
     returns, or for all of them where it returns ``None``.
@@ -38,7 +36,6 @@ class Sweeper:
         liveness: Liveness,
         *,
         lease: float,
-        every: float,
         only: Callable[[], Collection[TaskId] | None],
         tell: Callable[[Settled], None],
         also: Callable[[], None],
@@ -48,23 +45,10 @@ class Sweeper:
         self._doorbell = doorbell
         self._liveness = liveness
         self._lease = lease
-        self._every = every
         self._only = only
         self._tell = tell
         self._also = also
         self._jump = ClockJump(lease)
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="keptstep-sweep", daemon=True)
-
-    def start(self) -> None:
-        """Begin to sweep, at once and then regularly."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Sweep no more."""
-        self._stop.set()
-        if self._thread.is_alive():
-            self._thread.join()
 
     def sweep(self) -> None:
         """Recover what was left behind, then ring for all that is due."""
@@ -114,17 +98,6 @@ class Sweeper:
         idle = self._liveness.others() - self._store.owners()
         for worker in self._liveness.dead(idle):
             self._liveness.forget(worker)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                self.sweep()
-            except StoreError as error:
-                log.warning("a sweep was not done, trying again soon: %s", error)
-            except Exception:  # whatever it is, a process without a sweeper would be worse
-                log.exception("a sweep found something it cannot handle; trying again soon")
-            if self._stop.wait(self._every):
-                return
 
 
 class ClockJump:

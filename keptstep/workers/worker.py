@@ -17,6 +17,7 @@ from keptstep.workers.keeper import LeaseKeeper
 from keptstep.workers.liveness import Liveness
 from keptstep.workers.runner import LocalRunner
 from keptstep.workers.sweeper import Sweeper
+from keptstep.workers.ticker import Ticker
 from keptstep.workflows.checkpoint import Checkpoint
 from keptstep.workflows.coordinator import Coordinator
 from keptstep.workflows.definition import Registry
@@ -61,18 +62,19 @@ class LocalWorker:
             park_after=settings.park_after,
             ended=ended,
         )
-        self._keeper = LeaseKeeper(store, self._held, self.id, settings.lease)
-        self._sweeper = Sweeper(
+        keeper = LeaseKeeper(store, self._held, self.id, settings.lease)
+        self._keeper = Ticker("lease keeper", settings.lease / 3, keeper.renew)
+        sweeper = Sweeper(
             store,
             artifacts,
             self,
             self._liveness,
             lease=settings.lease,
-            every=settings.sweep,
             only=lambda: self._only if self._only is None else frozenset(self._only),
             tell=self._checkpoint.tell,
             also=self._coordinator.ring_held,
         )
+        self._sweeper = Ticker("sweeper", settings.sweep, sweeper.sweep, at_once=True)
 
     @property
     def id(self) -> WorkerId:
