@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
@@ -68,3 +68,10 @@ def held(owner: str | None, until: float | None, now: float) -> str | None:
     return (
         f"{owner} {end}" if until > now else f"{owner}, whose lease ended {distance(until, now)}"
     )
+
+
+def next_lines(advice: Sequence[object]) -> list[Text]:
+    """Return what to do next as a block of its own, or nothing."""
+    if not advice:
+        return []
+    return [Text(), Text("next:"), *(Text(f"  {inert_line(str(each))}") for each in advice)]

@@ -58,14 +58,14 @@ def _print(session: Session, explained: Explained) -> None:
     from rich.text import Text
 
     from keptstep.ops.inert import inert_line
-    from keptstep.ops.looks import facts
+    from keptstep.ops.looks import facts, next_lines
+    from keptstep.ops.terminal import print_prose
 
     lines = [Text(inert_line(explained.title), style="bold")]
     lines.append(Text(inert_line(f"{explained.decision}: {explained.reason}")))
     lines += [Text(), *facts(explained.facts)]
     if explained.also:
         lines += [Text(), *(Text(inert_line(each)) for each in explained.also)]
-    if explained.next:
-        lines += [Text(), Text("next:"), *(Text(f"  {each}") for each in explained.next)]
-    for line in lines:
-        session.out.print(line, soft_wrap=True)
+    print_prose(session.out, lines)
+    for line in next_lines(explained.next):
+        session.out.print(line, soft_wrap=True)  # to be copied: never broken

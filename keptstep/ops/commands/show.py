@@ -68,20 +68,19 @@ def _print(
     from rich.text import Text
 
     from keptstep.ops.advice import about_task
-    from keptstep.ops.looks import facts
-    from keptstep.ops.terminal import print_lines
+    from keptstep.ops.looks import facts, next_lines
+    from keptstep.ops.terminal import print_lines, print_prose
 
     now = home.store.now()
     out = session.out
     print_lines(out, [_title(task, steps)])
-    for line in facts(_facts(home, task, now)):
-        out.print(line, soft_wrap=True)
+    print_prose(out, facts(_facts(home, task, now)))
     if steps:
         print_lines(out, [Text(), *_step_lines(steps, now, every)])
     troubles = list(_troubles(home, steps))
-    for block in (troubles, _next_lines(about_task(session, task, steps))):
-        for line in [Text(), *block] if block else []:
-            out.print(line, soft_wrap=True)
+    print_prose(out, [Text(), *troubles] if troubles else [])
+    for line in next_lines(about_task(session, task, steps)):
+        out.print(line, soft_wrap=True)  # to be copied: never broken
 
 
 def _title(task: Task, steps: Sequence[Step]) -> Text:
@@ -179,11 +178,3 @@ def _troubles(home: Reading, steps: Sequence[Step]) -> Iterator[Text]:
         said = error_line(home.store, home.artifacts, step.error)
         if said:
             yield Text(f"  {said}")
-
-
-def _next_lines(advice: Sequence[object]) -> list[Text]:
-    from rich.text import Text
-
-    if not advice:
-        return []
-    return [Text("next:"), *(Text(f"  {each}") for each in advice)]
