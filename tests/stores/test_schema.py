@@ -126,7 +126,7 @@ def test_the_database_takes_exactly_the_moves_of_the_transition_table(
     [
         "UPDATE event SET data = '{}'",
         "DELETE FROM event",
-        "INSERT OR REPLACE INTO event SELECT task_id, seq, at, 'task_done', NULL, 1, '' FROM event",
+        "INSERT OR REPLACE INTO event SELECT task_id, seq, at, kind, NULL, 1, '' FROM event",
         "INSERT INTO event SELECT task_id, 3, at, kind, NULL, 1, data FROM event",
         "DELETE FROM task",
         "DELETE FROM conversation",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from keptstep.models.errors import SchemaNewer, StoreDamaged, StoreError
 
@@ -66,27 +69,36 @@ def migrate(database: Path, busy_timeout: float = 10.0) -> int:
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     try:
-        with engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-            connection.rollback()
-            with connection.begin():
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+        _use_wal(database, busy_timeout)
+        with engine.begin() as connection:
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
     finally:
         engine.dispose()
     return before
 
 
-class _read_only:  # noqa: N801 - used as a function
-    """One read-only connection that is closed at the end, which ``sqlite3`` does not do."""
+def _use_wal(database: Path, busy_timeout: float) -> None:
+    """Switch the file to WAL, before any transaction: inside one the change is not made.
 
-    def __init__(self, database: Path, busy_timeout: float) -> None:
-        self._uri = f"{database.absolute().as_uri()}?mode=ro"
-        self._timeout = busy_timeout
+    SQLite does not wait for others here, so two processes on a new home have to try again.
+    """
+    tries = Retrying(
+        retry=retry_if_exception_type(sqlite3.OperationalError),
+        stop=stop_after_delay(busy_timeout),
+        wait=wait_fixed(0.02),
+        reraise=True,
+    )
+    with closing(sqlite3.connect(database, timeout=busy_timeout)) as connection:
+        tries(connection.execute, "PRAGMA journal_mode=WAL")
 
-    def __enter__(self) -> sqlite3.Connection:
-        self._connection = sqlite3.connect(self._uri, uri=True, timeout=self._timeout)
-        return self._connection
 
-    def __exit__(self, *_: object) -> None:
-        self._connection.close()
+def _read_only(database: Path, busy_timeout: float) -> closing[sqlite3.Connection]:
+    """Return a read-only connection that is closed at the end, which ``sqlite3`` does not do.
+
+    Without a log beside it nobody is at work, and the file is all there is: then it is read as
+    immutable, since SQLite would otherwise make a log and an index even to read.
+    """
+    alone = not database.with_name(f"{database.name}-wal").exists()
+    uri = f"{database.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+    return closing(sqlite3.connect(uri, uri=True, timeout=busy_timeout))
