@@ -89,6 +89,16 @@ def test_hostile_text_is_inert_everywhere(inside: Command, ended: Task) -> None:
     assert f"ValueError: {SHOWN}" in inside("show", task).out
 
 
+def test_what_an_operator_wrote_is_inert_too(
+    inside: Command, ended: Task, step_named: Callable[[str, str], str]
+) -> None:
+    task = ended("demo.fail", text="boom")
+    inside("requeue", step_named(task, "fail"), "--by", "me", "--why", HOSTILE)
+    out = inside("events", task).out
+    assert f"why={SHOWN}" in out
+    assert not set(out) & {"\x1b", "\x07", "\u202e", "\r"}
+
+
 def test_json_is_ascii_whatever_the_text(inside: Command, ended: Task) -> None:
     task = ended("demo.say", text=HOSTILE)
     ran = inside("show", task, "--json")
