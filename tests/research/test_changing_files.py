@@ -1,12 +1,14 @@
 """Files that vanish or change between the steps never make a report say what is not so."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from keptstep.models.errors import Permanent
 from keptstep.workers.research import find, read
+from keptstep.workers.research.opening import read_file
 from keptstep.workers.research.records import Failure, Found, Note
 from tests.research.helpers import extracts_of, noted, written
 
@@ -123,3 +125,28 @@ def test_a_passing_fault_of_the_disk_is_worth_another_attempt(
     monkeypatch.setattr(os, "open", broken)
     with pytest.raises(OSError, match=r"other\.txt cannot be read \(Input/output error\)"):
         read(found, 0)
+
+
+def test_a_quotation_that_never_stood_there_is_not_blamed_on_the_file(den: Path) -> None:
+    """So may a brain that writes its quotations itself."""
+    found, [note, other], failures = noted(QUESTION, den)
+    invented = replace(note.quotes[0], text="An otter sleeps in a bed.")
+    text = text_of(QUESTION, found, [replace(note, quotes=[invented]), other], failures)
+    assert "sleeps in a bed" not in text
+    assert "bytes 0 to 43: these words do not stand there" in text
+
+
+def test_no_more_than_the_limit_is_read_of_a_file_that_grows(
+    den: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.read
+    counts: list[int] = []
+
+    def endless(handle: int, count: int) -> bytes:
+        counts.append(count)
+        return real(handle, 0) + b"x" * count
+
+    monkeypatch.setattr(os, "read", endless)
+    with pytest.raises(Permanent, match="grew over the limit of 3 MB"):
+        read_file(str(den / "otter.txt"), 3_000_000)
+    assert sum(counts) == 3_000_001

@@ -81,3 +81,18 @@ def test_a_stray_zero_byte_does_not_make_a_text_utf16() -> None:
 def test_a_file_of_nothing_but_a_bom_holds_no_text(bom: bytes) -> None:
     assert Decoded(bom, detect(bom)).text == ""
     assert cut(bom) == []
+
+
+def test_an_encoding_with_shifts_is_quoted_by_whole_lines() -> None:
+    line = JAPANESE.strip() * 100
+    data = f"{line}\n{JAPANESE}".encode("iso2022_jp")
+    found = cut(data)
+    encoding = detect(data)
+    assert all(encoding.decode(data[p.start : p.end]) == p.text for p in found)
+    assert line in found[0].text
+
+
+def test_utf16_without_a_bom_is_not_taken_for_binary(tmp_path: Path) -> None:
+    source = tmp_path / "notes.txt"
+    source.write_bytes((FRENCH * 3).encode("utf-16-be"))
+    assert FRENCH.strip() in researched("Où préfère-t-il étudier?", source)

@@ -153,3 +153,10 @@ def test_a_score_is_zero_only_without_any_word() -> None:
     assert score(hit, frozenset(), totals, query) > 0
     assert score(miss, frozenset(), totals, query) == 0
     assert score(miss, named("/x/heron.txt", query), totals, query) > 0
+
+
+def test_a_rare_word_is_noted_although_others_fit_better_by_common_ones(tmp_path: Path) -> None:
+    """Which words are rare over all sources is not known yet when one source is noted."""
+    common = "\n\n".join(f"# {n}\n\nMessage sent, message {n} sent." for n in range(60))
+    folder(tmp_path, one=f"{common}\n\n# Last\n\nA heron.\n", two=common)
+    assert "A heron." in extracts_of(researched("message sent heron", tmp_path))[0]
