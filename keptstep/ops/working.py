@@ -87,9 +87,11 @@ def working(session: Session, modules: Sequence[str] | None) -> Iterator[Work]:
 
         app = App.open(settings=session.settings)
         try:
+            if stop.asked:
+                raise Ending(stop.code, "Interrupted", f"{stop.by}; nothing was begun")
             yield Work(session, app, stop)
         finally:
-            if stop.asked:
+            if stop.asked and app.worker is not None:
                 grace = span(app.settings.grace)
                 session.note(f"stopping: running steps get {grace}; Ctrl-C again stops at once")
             app.close()

@@ -120,6 +120,24 @@ def test_a_signal_that_was_ignored_stays_ignored(
     assert "stopped: SIGTERM" in err
 
 
+def test_a_stop_before_the_work_begins_submits_nothing(
+    started: Start, process: Command, gate: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "notes.md"
+    source.write_text("A lease is 15 seconds long.\n")
+    (tmp_path / "slow_module.py").write_text(
+        "import signal, os, pathlib\n"
+        f"pathlib.Path({str(gate)!r}).write_text('begun')\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+    )
+    words = ("research", "How long?", "-s", str(source), "--import", "slow_module")
+    stopped = started(*words)
+    wait_for_step(gate)
+    code, out, err = end_of(stopped)
+    assert (code, out, err) == (130, "", "stopped: Ctrl-C; nothing was begun\n")
+    assert process("ls", "--json").document == []
+
+
 def test_resume_of_all_tells_how_many_are_left(
     started: Start, submitted: Submit, gate: Path
 ) -> None:
