@@ -8,14 +8,15 @@ import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
+from keptstep.models.decisions import Decision
 from keptstep.models.errors import KeptstepError
 from keptstep.models.ids import ArtifactId, StepId, TaskId, WorkerId
 from keptstep.models.records import Step, StepLease, TaskLease
-from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED, StepStatus
+from keptstep.models.states import STEP_FINISHED, TASK_UNFINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.memory import MemoryTaskStore
 from keptstep.models.stores.sql import open_sql_store
 from keptstep.testing.builders import payload
@@ -43,6 +44,14 @@ def empty_database(folder: Path) -> Path:
     return database
 
 
+class Look(NamedTuple):
+    """What a sweeper saw, what it decided, and whom it knew to be dead."""
+
+    found: Step
+    decision: Decision
+    dead: frozenset[WorkerId]
+
+
 class SideBySide(RuleBasedStateMachine):
     """A memory store and a SQL store that do everything together."""
 
@@ -61,7 +70,7 @@ class SideBySide(RuleBasedStateMachine):
         self.step_ids: list[StepId] = []
         self.task_leases: list[TaskLease] = []
         self.step_leases: list[StepLease] = []
-        self.looked_at: list[Step] = []
+        self.looks: list[Look] = []
         self.tokens: dict[StepId, int] = {}
         self.recorded: dict[StepId, ArtifactId | None] = {}
         self.seen: dict[TaskId, ReadOut] = {}
@@ -86,11 +95,34 @@ class SideBySide(RuleBasedStateMachine):
         step = self.stores[0].step(lease.step.id)
         return step.status is StepStatus.RUNNING and step.token == lease.token
 
-    def recover_one(self, found: Step, intact: bool) -> None:
-        gone = found.owner in self.dead
-        now = self.clock.now()
-        decision = resume_decision(found, now, holder_dead=gone, payload_intact=intact)
-        self.both(lambda store: store.recover(found, decision, set(self.dead)))
+    def is_current_task(self, lease: TaskLease) -> bool:
+        task = self.stores[0].task(lease.task.id)
+        return task.status is TaskStatus.RUNNING and task.token == lease.token
+
+    def status(self, lease: StepLease) -> StepStatus:
+        return self.stores[0].step(lease.step.id).status
+
+    # -- recovery, with any time between the look and the act ---------------------------------
+    def look(self, intact: bool) -> list[Look]:
+        """Return what a sweeper sees and decides now."""
+        dead, now = frozenset(self.dead), self.clock.now()
+        found = [
+            Look(
+                step,
+                resume_decision(step, now, holder_dead=step.owner in dead, payload_intact=intact),
+                dead,
+            )
+            for step in self.both(lambda store: store.orphans(dead))
+        ]
+        self.looks += found
+        return found
+
+    def carry_out(self, look: Look) -> None:
+        self.both(lambda store: store.recover(look.found, look.decision, look.dead))
+
+    def act_on_an_earlier_look(self, pick: int) -> None:
+        if self.looks:
+            self.carry_out(self.looks[-1 - pick % min(len(self.looks), 4)])
 
     # -- what holds at every moment ----------------------------------------------------------
     @invariant()
@@ -133,12 +165,12 @@ class SideBySide(RuleBasedStateMachine):
         """When faults stop, sweeps and one living worker bring every step to an end."""
         self.dead.clear()
         living = WorkerId("living")
-        orphans, due = [*self.step_ids], [*self.step_ids]
         self.clock.advance(10_000.0)
+        orphans, due = self.look(intact=True), self.step_ids
         while orphans or due:
-            orphans = self.both(lambda store: store.orphans([]))
+            orphans = self.look(intact=True)
             for found in orphans:
-                self.recover_one(found, intact=True)
+                self.carry_out(found)
             due = self.both(lambda store: store.due()).steps
             for step_id in due:
                 self.claim_and_finish(step_id, living)

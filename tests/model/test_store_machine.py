@@ -13,54 +13,43 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    initialize,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import initialize, rule
 
 from keptstep.models.artifacts import Effect
 from keptstep.models.ids import ConversationId, StepId, TaskId, WorkerId
 from keptstep.models.records import NewArtifact, NewStep, StepLease, TaskLease
-from keptstep.models.states import TaskStatus
+from keptstep.models.states import StepStatus
 from keptstep.testing.builders import failure, identity, new_step, new_task, payload
 from keptstep.testing.conformance_base import LEASE
 from keptstep.workflows.ports import TaskStore
 from tests.model.side_by_side import SideBySide
 
 MOST_TASKS = 3
-WORKERS = st.sampled_from([WorkerId(f"worker-{number}") for number in range(3)])
-PICKS = st.integers(0, 10_000)
-#: Mostly a lease that is current, and now and then one that was lost.
-STALE = st.sampled_from([False, False, False, False, True])
+WORKERS = [WorkerId(f"worker-{number}") for number in range(3)]
 
-ADVANCE = ["leave", "leave", "leave", "release", "fail", "give up", "block", "finish", "reopen"]
-ATTEMPT = [
-    *["claim", "claim", "claim", "finish", "finish", "finish", "mark", "mark", "retry", "retry"],
-    *["fail", "block", "release", "late", "requeue"],
+#: Every move and how often it comes; one rule makes them all, so that they come mixed.
+STEP_MOVES = {"claim": 3, "finish": 3, "mark": 2, "retry": 2} | dict.fromkeys(
+    ["fail", "block", "release", "late"], 1
+)
+TASK_MOVES = {"leave": 3, "fail-task": 2} | dict.fromkeys(
+    ["advance", "release-task", "give-up-task", "block-task", "finish-task"], 1
+)
+RECOVERIES = {"look": 2, "act": 3, "sweep": 2, "crash": 3}
+OTHER_MOVES = {"plan": 5, "renew": 2, "requeue": 2} | dict.fromkeys(
+    ["submit", "die", "live", "reopen"], 1
+)
+TIMES = [-30.0, -1.0, 1.0, 5.0, LEASE, 50.0]
+MOVES = [
+    *TIMES,
+    *(
+        move
+        for move, times in (STEP_MOVES | TASK_MOVES | RECOVERIES | OTHER_MOVES).items()
+        for _ in range(times)
+    ),
 ]
-SURROUNDINGS: list[float | str] = [-30.0, -1.0, 1.0, 5.0, LEASE, 50.0, "renews", "dies", "lives"]
 
 
 class StoreMachine(SideBySide):
-    def step_lease(self, pick: int, stale: bool) -> StepLease | None:
-        """Return any lease there ever was, or a current one, taken now if there is none."""
-        current = [lease for lease in self.step_leases if self.is_current(lease)]
-        if not current and not stale:
-            self.claim_step(pick, WorkerId("worker-0"), anything=False)
-            current = self.step_leases[-1:]
-        among = current or self.step_leases
-        return among[pick % len(among)] if among else None
-
-    def task_lease(self, pick: int, stale: bool) -> TaskLease:
-        """Return any lease there ever was, or the newest, taken now if a task is ready."""
-        due = self.stores[0].due().tasks
-        if not stale and due:
-            self.claim_task(due[pick % len(due)], WorkerId("worker-1"))
-        among = self.task_leases if stale else self.task_leases[-1:]
-        return among[pick % len(among)]
-
-    # -- tasks -------------------------------------------------------------------------------
     @initialize(
         effects=st.lists(st.sampled_from(Effect), min_size=7, max_size=7),
         caps=st.lists(st.integers(1, 3), min_size=7, max_size=7),
@@ -68,8 +57,8 @@ class StoreMachine(SideBySide):
     )
     def begin(self, effects: list[Effect], caps: list[int], waits: bool) -> None:
         """Begin with a plan: three independent steps, three behind them, one behind those."""
-        self.submit(key=None, conversation=1)
-        self.claim_task(self.task_ids[0], WorkerId("worker-0"))
+        self.submit(None, conversation=1)
+        self.claim_task(self.task_ids[0], WORKERS[0])
         places: tuple[tuple[int, ...], ...] = ((), (), (), (0,), (0, 1), (2,), (3, 4))
         news: list[NewStep] = []
         for effect, cap, needs in zip(effects, caps, places, strict=True):
@@ -78,9 +67,40 @@ class StoreMachine(SideBySide):
         if waits:
             self.both(lambda store: store.leave(self.task_leases[0], 99))
 
-    @precondition(lambda self: len(self.task_ids) < MOST_TASKS)
-    @rule(key=st.sampled_from([None, "monday"]), conversation=st.integers(1, 2))
+    @rule(
+        move=st.sampled_from(MOVES),
+        pick=st.integers(0, 10_000),
+        stale=st.sampled_from([False] * 4 + [True]),
+        worker=st.sampled_from(WORKERS),
+        size=st.integers(0, 6),
+    )
+    def move(self, move: float | str, pick: int, stale: bool, worker: WorkerId, size: int) -> None:
+        if isinstance(move, float):
+            (self.clock.advance if move > 0 else self.clock.set_back)(abs(move))
+        elif move == "claim":
+            self.claim_step(pick, worker, anything=stale)
+        elif move in STEP_MOVES:
+            self.attempt(move, self.step_lease(pick, stale), size)
+        elif move in TASK_MOVES:
+            self.advance(move, self.task_lease(pick, stale), size)
+        elif move in RECOVERIES:
+            self.recovery(move, pick, intact=not stale, marks=size > 2)
+        else:
+            acts: dict[str, Callable[[], None]] = {
+                "plan": lambda: self.plan(pick, stale, size),
+                "submit": lambda: self.submit("monday" if stale else None, 1 + size % 2),
+                "requeue": lambda: self.requeue(pick),
+                "reopen": lambda: self.reopen(pick),
+                "renew": lambda: self.renew(worker),
+                "die": lambda: self.dead.add(worker),
+                "live": lambda: self.dead.discard(worker),
+            }
+            acts[move]()
+
+    # -- tasks -------------------------------------------------------------------------------
     def submit(self, key: str | None, conversation: int) -> None:
+        if len(self.task_ids) >= MOST_TASKS:
+            return
         new = new_task(
             self.number(),
             key=key,
@@ -97,61 +117,62 @@ class StoreMachine(SideBySide):
         if lease is not None:
             self.task_leases.append(lease)
 
-    @rule(
-        pick=PICKS,
-        stale=STALE,
-        shapes=st.lists(
-            st.tuples(st.sampled_from(Effect), st.integers(1, 3), st.lists(PICKS, max_size=2)),
-            max_size=3,
-        ),
-        broken=st.sampled_from([None] * 6 + ["name", "need"]),
-    )
-    def plan(
-        self,
-        pick: int,
-        stale: bool,
-        shapes: list[tuple[Effect, int, list[int]]],
-        broken: str | None,
-    ) -> None:
+    def task_lease(self, pick: int, stale: bool) -> TaskLease | None:
+        """Return a current lease, taken now if there is none, or by choice one that was lost."""
+        current = [lease for lease in self.task_leases if self.is_current_task(lease)]
+        if not current and not stale:
+            due = self.stores[0].due().tasks
+            if due:
+                self.claim_task(due[pick % len(due)], WORKERS[1])
+            current = [lease for lease in self.task_leases if self.is_current_task(lease)]
+        lost = [lease for lease in self.task_leases if lease not in current]
+        among = lost if stale else current
+        return among[pick % len(among)] if among else None
+
+    def plan(self, pick: int, stale: bool, size: int) -> None:
+        """Plan up to three steps whose shapes follow from ``pick``, now and then a broken one."""
         lease = self.task_lease(pick, stale)
-        task = self.stores[0].task(lease.task.id)
-        if not stale and (task.status, task.token) != (TaskStatus.RUNNING, lease.token):
+        if lease is None:
             return
         known = [step.id for step in self.stores[0].steps(lease.task.id)]
+        foreign = [step_id for step_id in self.step_ids if step_id not in known]
         news: list[NewStep] = []
-        for effect, cap, picks in shapes:
-            needs = {known[pick % len(known)] for pick in picks} if known else set()
-            news.append(self.a_new_step(effect, cap, tuple(sorted(needs))))
+        for place in range(pick % 4):
+            shape = pick // 4 + 7 * place
+            needs = {known[shape * factor % len(known)] for factor in (3, 5)[: shape % 3] if known}
+            effect = list(Effect)[shape // 3 % 3]
+            news.append(self.a_new_step(effect, 1 + shape // 9 % 3, tuple(sorted(needs))))
             known.append(news[-1].id)
-        if broken == "name":
+        if size == 0:
             news.append(new_step("not a name", self.number()))
-        if broken == "need":
-            unknown = StepId(identity("step", 0))
-            news.append(new_step("needs-nobody", self.number(), needs=(unknown,)))
+        elif size == 1:
+            need = foreign[0] if foreign else StepId(identity("step", 0))
+            news.append(self.a_new_step(Effect.NONE, 1, (need,)))
         self.plan_both(lease, news)
 
     def a_new_step(self, effect: Effect, cap: int, needs: tuple[StepId, ...]) -> NewStep:
         number = self.number()
-        values = {"effect": effect, "max_attempts": cap, "needs": needs, "deadline": 40.0}
+        deadline = 8.0 if number % 3 == 0 else 40.0
+        values = {"effect": effect, "max_attempts": cap, "needs": needs, "deadline": deadline}
         return new_step(f"step-{number}", number, **values)
 
     def plan_both(self, lease: TaskLease, news: list[NewStep]) -> None:
         planned = self.both(lambda store: store.plan(lease, news))
         self.step_ids.extend(step.id for step in planned or [])
 
-    @rule(pick=PICKS, stale=STALE, how=st.sampled_from(ADVANCE), back=st.integers(0, 6))
-    def advance(self, pick: int, stale: bool, how: str, back: int) -> None:
-        lease, number = self.task_lease(pick, stale), self.number()
-        seen = self.stores[0].task(lease.task.id).last_seq - back
+    def advance(self, how: str, lease: TaskLease | None, size: int) -> None:
+        if lease is None:
+            return
+        number, seen = self.number(), self.stores[0].task(lease.task.id).last_seq - size
         failed, result = failure(number=number), payload(number=number)
         acts: dict[str, Callable[[TaskStore], Any]] = {
+            "advance": lambda store: store.claim_task(lease.task.id, WORKERS[2], LEASE),
             "leave": lambda store: store.leave(lease, seen),
-            "release": lambda store: store.release_task(lease),
-            "fail": lambda store: store.fail_task(lease, failed, float(back)),
-            "give up": lambda store: store.fail_task(lease, failed, None),
-            "block": lambda store: store.block_task(lease, failed),
-            "finish": lambda store: store.finish_task(lease, result),
-            "reopen": lambda store: store.reopen_task(lease.task.id, "kim", "again"),
+            "release-task": lambda store: store.release_task(lease),
+            "fail-task": lambda store: store.fail_task(lease, failed, float(size)),
+            "give-up-task": lambda store: store.fail_task(lease, failed, None),
+            "block-task": lambda store: store.block_task(lease, failed),
+            "finish-task": lambda store: store.finish_task(lease, result),
         }
         self.both(acts[how])
 
@@ -164,30 +185,31 @@ class StoreMachine(SideBySide):
         if lease is not None:
             self.step_leases.append(lease)
 
-    @rule(
-        pick=PICKS,
-        stale=STALE,
-        how=st.sampled_from(ATTEMPT),
-        worker=WORKERS,
-        delay=st.sampled_from([0.0, 3.0, 20.0]),
-    )
-    def attempt(self, pick: int, stale: bool, how: str, worker: WorkerId, delay: float) -> None:
-        if how == "claim":
-            self.claim_step(pick, worker, stale)
-            return
-        lease, number = self.step_lease(pick, stale), self.number()
+    def step_lease(self, pick: int, stale: bool) -> StepLease | None:
+        """Return a current lease, taken now if there is none, or by choice one that was lost."""
+        current = [lease for lease in self.step_leases if self.is_current(lease)]
+        if not current and not stale:
+            self.claim_step(pick, WORKERS[0], anything=False)
+            current = [lease for lease in self.step_leases if self.is_current(lease)]
+        lost = [lease for lease in self.step_leases if lease not in current]
+        # Most telling is a lease on a step that somebody else now runs.
+        rivals = [lease for lease in lost if self.status(lease) is StepStatus.RUNNING]
+        among = (rivals or lost) if stale else current
+        return among[pick % len(among)] if among else None
+
+    def attempt(self, how: str, lease: StepLease | None, size: int) -> None:
         if lease is None:
             return
+        number = self.number()
         failed, kept = failure(number=number), self.a_result(lease, number)
         acts: dict[str, Callable[[TaskStore], Any]] = {
             "mark": lambda store: store.mark(lease, kept),
             "finish": lambda store: store.finish(lease, kept),
-            "retry": lambda store: store.retry(lease, failed, delay),
+            "retry": lambda store: store.retry(lease, failed, float(size // 3 * 5)),
             "fail": lambda store: store.fail(lease, failed),
             "block": lambda store: store.block(lease, failed),
             "release": lambda store: store.release(lease),
             "late": lambda store: store.keep_late(lease, kept),
-            "requeue": lambda store: store.requeue(lease.step.id, "kim", "again"),
         }
         self.both(acts[how])
 
@@ -199,37 +221,31 @@ class StoreMachine(SideBySide):
         known = [found for found in self.recorded.values() if found is not None]
         return payload(number=number, sources=tuple(known[-1:]))
 
-    # -- time, death, recovery ---------------------------------------------------------------
-    @rule(worker=WORKERS, what=st.sampled_from(SURROUNDINGS))
-    def surroundings(self, worker: WorkerId, what: float | str) -> None:
-        if what == "renews":
-            self.both(lambda store: store.renew(worker, LEASE, self.step_ids, self.task_ids))
-        elif what == "dies":
-            self.dead.add(worker)
-        elif what == "lives":
-            self.dead.discard(worker)
-        elif isinstance(what, float) and what < 0:
-            self.clock.set_back(-what)
-        elif isinstance(what, float):
-            self.clock.advance(what)
+    # -- death and recovery ------------------------------------------------------------------
+    def reopen(self, pick: int) -> None:
+        task_id = self.task_ids[pick % len(self.task_ids)]
+        self.both(lambda store: store.reopen_task(task_id, "kim", "again"))
 
-    @rule(
-        pick=PICKS,
-        how=st.sampled_from(["look", "act", "sweep", "crash", "crash"]),
-        intact=st.booleans(),
-        marks=st.booleans(),
-    )
-    def recovery(self, pick: int, how: str, intact: bool, marks: bool) -> None:
+    def requeue(self, pick: int) -> None:
+        steps = [self.stores[0].step(step_id) for step_id in self.step_ids]
+        failed = [step.id for step in steps if step.status is StepStatus.FAILED]
+        among = failed or self.step_ids
+        self.both(lambda store: store.requeue(among[pick % len(among)], "kim", "again"))
+
+    def renew(self, worker: WorkerId) -> None:
+        self.both(lambda store: store.renew(worker, LEASE, self.step_ids, self.task_ids))
+
+    def recovery(self, how: str, pick: int, intact: bool, marks: bool) -> None:
         """Look for orphans, act on what was seen then or earlier, or both at once."""
         crashed = self.crash(pick, marks) if how == "crash" else set()
-        found = [] if how == "act" else self.both(lambda store: store.orphans(self.dead))
-        self.looked_at += found
-        if how == "act" and self.looked_at:
-            self.recover_one(self.looked_at[-1 - pick % min(len(self.looked_at), 3)], intact)
-        if how in {"sweep", "crash"}:
-            self.both(lambda store: store.recover_tasks(self.dead))
-            for step in found:
-                self.recover_one(step, intact)
+        if how == "act":
+            self.act_on_an_earlier_look(pick)
+        else:
+            found = self.look(intact)
+            if how in {"sweep", "crash"}:
+                self.both(lambda store: store.recover_tasks(self.dead))
+                for look in found:
+                    self.carry_out(look)
         self.dead -= crashed
 
     def crash(self, pick: int, marks: bool) -> set[WorkerId]:
@@ -248,4 +264,9 @@ class StoreMachine(SideBySide):
 @pytest.mark.slow
 @pytest.mark.timeout(600)  # passing takes seconds; telling the shortest way to a fault may not
 class TestStoreMachine(StoreMachine.TestCase):  # type: ignore[misc, valid-type]
-    settings = settings(max_examples=50, stateful_step_count=40, report_multiple_bugs=False)
+    settings = settings(max_examples=50, stateful_step_count=70, report_multiple_bugs=False)
+
+
+@pytest.mark.chaos
+class TestStoreMachineForMinutes(StoreMachine.TestCase):  # type: ignore[misc, valid-type]
+    settings = settings(TestStoreMachine.settings, max_examples=2000, derandomize=False)
