@@ -79,7 +79,7 @@ class TestTool:
     def test_an_unknown_effect_or_class_is_refused(
         self, registry: Registry, unknown: dict[str, Any]
     ) -> None:
-        with pytest.raises((BadInput, ValueError), match="9 is not|'perhaps' is not"):
+        with pytest.raises((BadInput, ValueError), match=r"9 is not|'perhaps' is not"):
             tool(registry=registry, **unknown)(_plain)
 
     @pytest.mark.parametrize("name", ["a b", "a/b", "é", "a\n", "x" * 129, "<lambda>"], ids=ascii)
