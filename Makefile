@@ -22,6 +22,7 @@ setup: $(STAMP) ## make .venv with what requirements/dev.txt pins
 $(STAMP): requirements/dev.txt pyproject.toml
 	@command -v "$(PYTHON)" >/dev/null || { echo "keptstep needs Python >= 3.11, but there is no $(PYTHON): name one with make PYTHON=/path/to/python3" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "keptstep needs Python >= 3.11, but $(PYTHON) is $$("$(PYTHON)" --version 2>&1): name another with make PYTHON=/path/to/python3" >&2; exit 1; }
+	@echo "making $(VENV) with what requirements/dev.txt pins: about half a minute"
 	@if command -v uv >/dev/null; then \
 		{ [ -x $(PY) ] || uv venv --quiet --python "$$("$(PYTHON)" -c 'import sys; print(sys.executable)')" $(VENV); } && \
 		uv pip install --quiet --python $(PY) --require-hashes -r requirements/dev.txt && \

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,11 +40,10 @@ class Picture:
 
 def main() -> int:
     """Run the demo; returns the exit code."""
-    home = Path(tempfile.mkdtemp(prefix="keptstep-demo-"))
-    try:
-        return demo(home)
-    finally:
-        shutil.rmtree(home)
+    home = Path(__file__).parent / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(mode=0o700)
+    return demo(home)
 
 
 def demo(home: Path) -> int:
@@ -61,7 +59,8 @@ def demo(home: Path) -> int:
         return 1
     before = look(home)
     cut = sorted(name for name, step in before.steps.items() if step.status is StepStatus.RUNNING)
-    print(f"   killed. Kept so far: {len(before.done())} finished steps of {len(before.steps)};")
+    planned = len(before.steps)
+    print(f"   killed. Kept so far: {len(before.done())} finished steps, {planned} planned;")
     print(f"   cut in the middle of a call: {', '.join(cut) or 'none'}")
 
     say("2", "keptstep resume")
@@ -97,8 +96,11 @@ def compare(home: Path, before: Picture, after: Picture, cut: list[str]) -> int:
     for line in lines[:SHOWN_LINES]:
         print(f"   {line}".rstrip())
     print(f"   ... {len(lines) - SHOWN_LINES} more lines")
-    say("4", "try it on your own files")
-    print('   . .venv/bin/activate && keptstep research "your question" --source some/folder')
+    say("4", "look at what was kept, then try it on your own files")
+    print("   . .venv/bin/activate")
+    print(f"   export KEPTSTEP_HOME={home}   # or leave it out, for a home of your own")
+    print(f"   keptstep show {after.task.id.hex()[-8:]}; keptstep read {after.task.id.hex()[-8:]}")
+    print('   keptstep research "your question" --source some/folder')
     return 0
 
 

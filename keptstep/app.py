@@ -27,9 +27,17 @@ from keptstep.workflows.values import arguments
 log = logging.getLogger(__name__)
 
 _MAX_KEY = 200
+_ID_BYTES = 16
 #: Advances in a row that may end in a crash before the task is given up. More than a function
 #: may raise: a process dies for many reasons, and rarely of the function it is about to enter.
 CRASHES = 10
+
+
+def check_key(key: str) -> str:
+    """Return an idempotency key if it can be one; raises ``BadInput``."""
+    if not isinstance(key, str) or not 0 < len(key) <= _MAX_KEY or not key.isprintable():
+        raise BadInput(f"a key is 1 to {_MAX_KEY} printable characters")
+    return key
 
 
 class App:
@@ -125,9 +133,17 @@ class App:
         ``BadInput`` for inputs that do not fit, ``KeyConflict``, ``NotFound``.
         """
         found = self.registry.workflow(workflow) if isinstance(workflow, str) else workflow
+        if not isinstance(found, Workflow):
+            raise BadInput(
+                f"{getattr(found, '__name__', found)!s} is no workflow: make it one with @workflow"
+            )
         found.signature.check(f"workflow {found.name}", inputs)
-        if key is not None and not 0 < len(key) <= _MAX_KEY:
-            raise BadInput(f"a key has 1 to {_MAX_KEY} characters, not {len(key)}")
+        if key is not None:
+            check_key(key)
+        if conversation is not None and not (
+            isinstance(conversation, bytes) and len(conversation) == _ID_BYTES
+        ):
+            raise BadInput("a conversation is an id of 16 bytes, as a task's conversation_id")
         given = arguments(inputs)
         kept = self._inputs.keep(given, as_file=bool(given.refs))
         new = NewTask(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -38,7 +39,7 @@ class Settings:
         """Refuse numbers that would make the engine stand still."""
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name != "home" and value <= 0:
+            if field.name != "home" and not 0 < value < math.inf:
                 name = PREFIX + field.name.upper()
                 raise BadInput(f"the setting {name} must be above 0, not {value}")
 

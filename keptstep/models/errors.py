@@ -1,7 +1,7 @@
 """Every error keptstep raises, as one tree.
 
 KeptstepError
-  Refused by the caller's doing
+  What a caller asked for cannot be taken
     BadInput            an argument that cannot be taken: name, question, value, size
       NotSerializable   a value that cannot be kept as JSON
       DuplicateStep     one name asked for twice in one run of a workflow
@@ -158,7 +158,10 @@ class ToolOutcome(Exception):
 
 
 class Permanent(ToolOutcome):
-    """Trying again would not help: the step fails for good."""
+    """Trying again would not help: the step fails for good.
+
+    Of a side effect it says nothing about what happened: that ends uncertain.
+    """
 
 
 class NotSent(ToolOutcome):

@@ -42,6 +42,15 @@ class ReadSuite(StoreSuite):
         assert self.store.due(only=[waiting.id]).tasks == (waiting.id,)
         assert self.store.due(only=[]) == Due((), ())
 
+    def test_due_leaves_out_what_the_asking_worker_does_not_know(self) -> None:
+        advance = self.advance()
+        (step,) = self.store.plan(advance, [new_step()])
+        waiting = self.submit()
+        known = self.store.due(tools=[step.tool], workflows=[waiting.workflow])
+        assert (known.steps, known.tasks) == ((step.id,), (waiting.id,))
+        assert self.store.due(tools=["other"], workflows=["other"]) == Due((), ())
+        assert self.store.due(tools=[], workflows=[]) == Due((), ())
+
     def test_unfinished_leaves_out_what_is_done_failed_or_cancelled(self) -> None:
         advance = self.advance()
         wanted = [new_step(f"step:{n}") for n in range(3)]

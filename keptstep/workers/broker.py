@@ -17,6 +17,7 @@ from dramatiq.middleware import Retries
 
 from keptstep.models.errors import StoreError
 from keptstep.models.ids import StepId
+from keptstep.workflows.failures import place_of
 
 log = logging.getLogger(__name__)
 
@@ -58,9 +59,9 @@ class StepQueue:
         except StoreError as error:
             # The row is as it was or its lease ends: the sweeper finds it either way.
             log.warning("step %s is left to the sweeper: %s", digits, error)
-        except Exception:
+        except Exception as error:
             # Ours, not the tool's: told once here, and the queue goes on with the others.
-            log.exception("step %s could not be worked on; it is left to the sweeper", digits)
+            log.error("step %s is left to the sweeper: %s", digits, place_of(error))
 
     def stop(self, grace: float) -> None:
         """Take nothing more and wait up to ``grace`` seconds for what runs."""

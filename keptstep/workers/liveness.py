@@ -16,10 +16,20 @@ from pathlib import Path
 
 from keptstep.models.ids import WorkerId
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
 
 def host_name() -> str:
-    """Return 8 digits that stand for this host in a worker's identity."""
-    return hashlib.sha256(f"{uuid.getnode():x}".encode()).hexdigest()[:8]
+    """Return 8 digits that stand for this host in a worker's identity.
+
+    Where the kernel has a name for its present run (Linux) that is it: file locks reach just as
+    far. Elsewhere it is the address of a network card.
+    """
+    try:
+        name = _BOOT.read_text().strip()
+    except OSError:
+        name = f"{uuid.getnode():x}"
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 def proven_dead(folder: Path, owner: WorkerId) -> bool:
@@ -75,9 +85,14 @@ class Liveness:
         names = (path.stem for path in self._folder.glob(f"{self._host}-*.lock"))
         return {WorkerId(name) for name in names} - {self.worker}
 
-    def close(self) -> None:
-        """Let go of the lock and remove its file: this worker owns nothing any more."""
-        self._file(self.worker).unlink(missing_ok=True)
+    def close(self, *, owns_nothing: bool = True) -> None:
+        """Let go of the lock.
+
+        Its file goes too if this worker owns nothing any more; otherwise it stays as the proof
+        that the owner is dead.
+        """
+        if owns_nothing:
+            self._file(self.worker).unlink(missing_ok=True)
         os.close(self._lock)
 
     def _file(self, owner: WorkerId) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -10,9 +12,8 @@ from typing import Any, get_args
 
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Blob
 from keptstep.models.errors import (
-    ArtifactCorrupt,
-    ArtifactMissing,
     BadInput,
+    NotFound,
     NotSent,
     Permanent,
     Refused,
@@ -23,13 +24,15 @@ from keptstep.models.points import reach
 from keptstep.models.records import NewArtifact, Step, StepLease
 from keptstep.workers.calls import Calls, DeadlinePassed
 from keptstep.workflows.definition import Context, Registry, Tool, result_type, wants_result
-from keptstep.workflows.failures import FailureKeeper
+from keptstep.workflows.failures import FailureKeeper, place_of
 from keptstep.workflows.inputs import Inputs
 from keptstep.workflows.kernel import CallEnd
 from keptstep.workflows.ports import ArtifactStore, CallFailed, TaskStore
 from keptstep.workflows.values import Payload, Result, encode_value, put_back, shape
 
-_CHUNK = 1 << 20
+log = logging.getLogger(__name__)
+
+_MEDIA_TYPE = re.compile(r"[!-~]+/[ -~]{1,100}", re.ASCII)
 
 
 class LocalRunner:
@@ -60,7 +63,9 @@ class LocalRunner:
         tool = self._registry.tool(step.tool)
         try:
             given, read = self._given(step, tool)
-        except (BadInput, ArtifactMissing, ArtifactCorrupt) as error:
+        except StoreError:
+            raise
+        except Exception as error:
             # The call did not begin, so nothing happened, whatever its effect is.
             raise self._failed(step, tool, CallEnd.NO_INPUT, error) from None
         begun = time.monotonic()
@@ -73,9 +78,8 @@ class LocalRunner:
             raise
         except BadInput as error:
             raise self._failed(step, tool, CallEnd.UNKEEPABLE, error) from None
-        except Exception as error:  # raised by the tool's own stream: the call ended here
+        except BaseException as error:  # raised by the tool's own stream: the call ended here
             raise self._failed(step, tool, _end(error), error) from None
-        reach("keep.kept")
         return kept
 
     # -- before the call ---------------------------------------------------------------------
@@ -115,6 +119,7 @@ class LocalRunner:
         limit = tool.max_result or self._max_result
         if isinstance(value, Payload):
             media_type, named = value.media_type, value.sources
+            self._check(value)
             blob = self._put(step, value.data, limit, left)
         else:
             data, media_type = encode_value(value)
@@ -127,6 +132,22 @@ class LocalRunner:
         )
         return NewArtifact(ref, tuple(dict.fromkeys(sources)))
 
+    def _check(self, payload: Payload) -> None:
+        """Refuse, before anything is kept, what the row of the result could not hold."""
+        if not isinstance(payload.media_type, str) or not _MEDIA_TYPE.fullmatch(
+            payload.media_type
+        ):
+            raise BadInput(
+                "a payload's media type is text such as text/plain, up to 128 characters"
+            )
+        for source in payload.sources:
+            if not isinstance(source, ArtifactRef):
+                raise BadInput("a payload's sources are the refs of results: result.ref")
+            try:
+                self._store.artifact(source.id)
+            except NotFound:
+                raise BadInput("a payload names a source that is not kept here") from None
+
     def _put(self, step: Step, data: bytes | Iterable[bytes], limit: int, left: float) -> Blob:
         if isinstance(data, bytes):
             return self._artifacts.put([data], limit)
@@ -138,11 +159,21 @@ class LocalRunner:
     def _failed(
         self, step: Step, tool: Tool[..., Any], end: CallEnd, error: BaseException
     ) -> CallFailed:
-        first = self._store.attempts(step.id)[0].started_at
-        age = max(self._store.now() - first, 0.0)
-        wait = tool.retry.wait_after(step.attempts, error, age)
+        # Of the attempts that count now: a requeue begins anew.
+        counted = self._store.attempts(step.id)[-step.attempts :]
+        age = max(self._store.now() - counted[0].started_at, 0.0)
+        wait = self._wait(tool, step.attempts, error, age)
         text = "".join(traceback.format_exception(error))
         return CallFailed(end, wait, self._failures.keep(f"the call {end}", error, text))
+
+    def _wait(
+        self, tool: Tool[..., Any], attempt: int, error: BaseException, age: float
+    ) -> float | None:
+        try:
+            return tool.retry.wait_after(attempt, error, age)
+        except Exception as broken:
+            log.error("the retry policy of %s gives up: %s", tool.name, place_of(broken))
+            return None
 
 
 def call_limit(deadline: float) -> float:

@@ -15,6 +15,7 @@ from keptstep.models.decisions import Decision
 from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.records import Settled, Step
 from keptstep.workers.liveness import Liveness
+from keptstep.workflows.definition import Registry
 from keptstep.workflows.kernel import resume_decision
 from keptstep.workflows.ports import ArtifactStore, Doorbell, TaskStore
 
@@ -34,6 +35,7 @@ class Sweeper:
         artifacts: ArtifactStore,
         doorbell: Doorbell,
         liveness: Liveness,
+        registry: Registry,
         *,
         lease: float,
         only: Callable[[], Collection[TaskId] | None],
@@ -44,6 +46,7 @@ class Sweeper:
         self._artifacts = artifacts
         self._doorbell = doorbell
         self._liveness = liveness
+        self._registry = registry
         self._lease = lease
         self._only = only
         self._tell = tell
@@ -60,7 +63,11 @@ class Sweeper:
                 log.info("task %s is taken back: %s", task.id.hex(), task.reason or task.status)
                 self._doorbell.ring_task(task.id)
         self._recover_steps(dead, only_dead=jumped)
-        due = self._store.due(only=self._only())
+        due = self._store.due(
+            only=self._only(),
+            tools=list(self._registry.tools),
+            workflows=list(self._registry.workflows),
+        )
         for step_id in due.steps:
             self._doorbell.ring_step(step_id)
         for task_id in due.tasks:

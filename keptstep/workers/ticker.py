@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 
 from keptstep.models.errors import StoreError
+from keptstep.workflows.failures import place_of
 
 log = logging.getLogger(__name__)
 
@@ -45,5 +46,5 @@ class Ticker:
             self._work()
         except StoreError as error:
             log.warning("the %s did not get through, trying again soon: %s", self._name, error)
-        except Exception:  # whatever it is, a process without this thread would be worse
-            log.exception("the %s did not get through, trying again soon", self._name)
+        except Exception as error:  # whatever it is, a process without this would be worse
+            log.error("the %s did not get through: %s", self._name, place_of(error))

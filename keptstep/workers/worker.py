@@ -11,6 +11,7 @@ from keptstep.models.artifacts import Effect
 from keptstep.models.errors import LeaseLost, StoreError
 from keptstep.models.ids import StepId, TaskId, WorkerId
 from keptstep.models.mint import new_id
+from keptstep.models.records import Lost
 from keptstep.workers.broker import StepQueue
 from keptstep.workers.calls import Calls
 from keptstep.workers.keeper import LeaseKeeper
@@ -69,6 +70,7 @@ class LocalWorker:
             artifacts,
             self,
             self._liveness,
+            registry,
             lease=settings.lease,
             only=lambda: self._only if self._only is None else frozenset(self._only),
             tell=self._checkpoint.tell,
@@ -109,7 +111,7 @@ class LocalWorker:
         self._give_back()
         self._keeper.stop()
         self._calls.stop()
-        self._liveness.close()
+        self._liveness.close(owns_nothing=not (self._held.steps() or self._held.tasks()))
 
     def _give_back(self) -> None:
         for lease in self._held.steps():
@@ -118,6 +120,7 @@ class LocalWorker:
                 continue
             try:
                 self._store.release(lease)
+                self._held.forget(Lost(frozenset({lease.step.id}), frozenset()))
             except (LeaseLost, StoreError) as error:
                 log.info("step %s is left to a sweeper: %s", lease.step.name, error)
 

@@ -63,9 +63,10 @@ class Checkpoint:
         reach("show")
         for step_id in settled.readied:
             self._doorbell.ring_step(step_id)
-        if settled.step.status is StepStatus.READY:
+        again = settled.step.status is StepStatus.READY
+        if again and settled.step.due_at <= self._store.now():
             self._doorbell.ring_step(settled.step.id)
-        if settled.task_due:
+        if settled.task_due or settled.step.status is StepStatus.UNCERTAIN:
             reach("ring.task")
             self._doorbell.ring_task(settled.step.task_id)
 

@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from keptstep.models.errors import KeptstepError, LeaseLost, StoreError
+from keptstep.models.errors import LeaseLost, StoreError
 from keptstep.models.ids import TaskId, WorkerId
 from keptstep.models.points import reach
 from keptstep.models.records import TaskLease
 from keptstep.models.states import TASK_FINISHED, TaskStatus
+from keptstep.workflows.failures import place_of
 from keptstep.workflows.held import Held
+from keptstep.workflows.kernel import verdict_needed
 from keptstep.workflows.live import LiveRun, Services
-from keptstep.workflows.outcome import Outcomes
+from keptstep.workflows.outcome import FunctionExit, Outcomes, Raised, Returned
 from keptstep.workflows.run import Run
 
 log = logging.getLogger(__name__)
 
 _BLOCKING_THREADS = 16
+#: Seconds without a new event after which it is asked whether only a verdict can go on.
+_SETTLE = 0.3
 #: Seconds on top of the grace for the loop itself to answer.
 _STOP = 2.0
 
@@ -55,7 +60,7 @@ class Coordinator:
         self._ended = ended
         self._news: dict[TaskId, asyncio.Event] = {}
         self._running: dict[TaskId, asyncio.Task[None]] = {}
-        self._functions: set[asyncio.Task[Any]] = set()
+        self._functions: dict[asyncio.Task[Any], LiveRun] = {}
         self._stopping = False
         self._thread = threading.Thread(target=self._serve, name="keptstep-advance", daemon=True)
 
@@ -104,7 +109,8 @@ class Coordinator:
 
     async def _give_back(self, grace: float) -> None:
         self._stopping = True
-        for function in self._functions:
+        for function, live in self._functions.items():
+            live.close()
             function.cancel()
         if self._running:
             await asyncio.wait(self._running.values(), timeout=grace)
@@ -131,9 +137,9 @@ class Coordinator:
         except (LeaseLost, StoreError) as error:
             # Nothing is lost: the lease ends, and a sweeper finds the task.
             log.warning("task %s is left to whoever finds it: %s", task_id.hex(), error)
-        except Exception:
+        except Exception as error:
             # Ours, not the function's: its lease is renewed no more and another may take it.
-            log.exception("the advance of task %s could not go on", task_id.hex())
+            log.error("the advance of task %s could not go on: %s", task_id.hex(), place_of(error))
         finally:
             news = self._news.pop(task_id)
             self._running.pop(task_id)
@@ -150,19 +156,21 @@ class Coordinator:
         known = await self._blocking(partial(store.steps, lease.task.id))
         live = LiveRun(lease, self._services, known)
         function = asyncio.create_task(self._enter(live))
-        self._functions.add(function)
+        self._functions[function] = live
         try:
             seen = lease.task.last_seq if self._stopping else await self._listen(live, function)
         finally:
-            self._functions.discard(function)
-        if self._stopping and (function.cancelled() or not function.done()):
-            await _cancelled(function)
-            await self._blocking(partial(store.release_task, lease))
-        elif not function.done():
-            await _cancelled(function)
-            await self._park(lease, seen)
-        else:
+            del self._functions[function]
+            # From here on the function plans nothing, whatever it does while it is cancelled.
+            live.close()
+        if function.done() and not (self._stopping and function.cancelled()):
             await self._record(live, function)
+            return
+        await _cancelled(function)
+        if self._stopping:
+            await self._blocking(partial(store.release_task, lease))
+        else:
+            await self._park(lease, seen)
 
     async def _record(self, live: LiveRun, function: asyncio.Task[Any]) -> None:
         reach("advance.returned")
@@ -175,35 +183,56 @@ class Coordinator:
     async def _enter(self, live: LiveRun) -> Any:
         task = live.lease.task
         workflow = self._services.registry.workflow(task.workflow)
-        read = partial(self._outcomes.arguments, task, workflow)
+        read = partial(self._outcomes.arguments, live, workflow)
         inputs = await self._blocking(read)
         reach("advance.entered")
-        return await workflow.function(Run(live), **inputs)
+        try:
+            return await workflow.function(Run(live), **inputs)
+        except (SystemExit, KeyboardInterrupt) as error:
+            # Raised in a loop these two would end the loop, and with it every other task.
+            raise FunctionExit(f"the function raised {type(error).__name__}") from error
 
     async def _listen(self, live: LiveRun, function: asyncio.Task[Any]) -> int:
         """Deliver what finishes until the function ends or has waited long for nothing new.
 
         Returns the number of the newest event the function was told of.
         """
-        news = self._news[live.task_id]
-        seen = live.lease.task.last_seq
+        news, now = self._news[live.task_id], self._loop.time
+        seen, quiet_since, look_at = live.lease.task.last_seq, now(), math.inf
         while not function.done():
-            if not await self._heard(news, function):
-                if live.waits:
-                    break
+            until = min(quiet_since + self._park_after, look_at)
+            heard = await self._heard(news, function, max(until - now(), 0.0))
+            if heard:
+                news.clear()
+                before = seen
+                read = partial(self._services.store.settled, live.task_id, before)
+                seen, finished = await self._blocking(read)
+                live.deliver(finished)
+                if seen > before:
+                    look_at = now() + _SETTLE
+                if finished:
+                    quiet_since = now()
+            if now() < until or function.done():
                 continue
-            news.clear()
-            read = partial(self._services.store.settled, live.task_id, seen)
-            seen, finished = await self._blocking(read)
-            live.deliver(finished)
+            quiet = now() >= quiet_since + self._park_after
+            if live.waits and (quiet or await self._stuck(live)):
+                break
+            look_at = math.inf
+            if quiet:
+                quiet_since = now()
         return seen
 
-    async def _heard(self, news: asyncio.Event, function: asyncio.Task[Any]) -> bool:
-        """Wait for news, the function's end or ``park_after`` seconds; whether there is news."""
+    async def _stuck(self, live: LiveRun) -> bool:
+        """Whether only a verdict can move the task: then nothing is gained by waiting here."""
+        read = partial(self._services.store.unfinished, live.task_id)
+        return verdict_needed(await self._blocking(read)) is not None
+
+    async def _heard(
+        self, news: asyncio.Event, function: asyncio.Task[Any], seconds: float
+    ) -> bool:
+        """Wait for news, the function's end or some seconds; whether there is news."""
         heard = asyncio.create_task(news.wait())
-        waited = {heard, function}
-        first = asyncio.FIRST_COMPLETED
-        await asyncio.wait(waited, timeout=self._park_after, return_when=first)
+        await asyncio.wait({heard, function}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         heard.cancel()
         return news.is_set()
 
@@ -215,12 +244,15 @@ class Coordinator:
 
 
 async def _cancelled(function: asyncio.Task[Any]) -> None:
+    """Cancel a function; one that will not end is left behind, and plans nothing any more."""
     function.cancel()
-    await asyncio.gather(function, return_exceptions=True)
+    await asyncio.wait({function}, timeout=_STOP)
+    if not function.done():
+        log.warning("a workflow function does not end when it is cancelled: it is left behind")
 
 
-def _outcome(function: asyncio.Task[Any]) -> Any:
-    """Return the function's result, or the exception it ended with."""
+def _outcome(function: asyncio.Task[Any]) -> Returned | Raised:
     if function.cancelled():
-        return KeptstepError("the workflow function cancelled itself")
-    return function.exception() or function.result()
+        return Raised(FunctionExit("the function cancelled itself"))
+    error = function.exception()
+    return Returned(function.result()) if error is None else Raised(error)

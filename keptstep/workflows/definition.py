@@ -20,6 +20,7 @@ R = TypeVar("R")
 
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 DEFAULT_DEADLINE = 1800.0
+LONGEST_DEADLINE = 366 * 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +188,8 @@ def tool(  # noqa: PLR0913 - one keyword for each thing that can be declared
             function=function,
             name=_checked_name(name or function.__name__),
             artifact_class=ArtifactClass(artifact_class),
-            effect=Effect(effect),
-            deadline=float(deadline),
+            effect=_checked_effect(effect),
+            deadline=_checked_deadline(deadline),
             retry=policy or RetryPolicy(),
             max_result=max_result,
             signature=Signature.of(function),
@@ -221,6 +222,8 @@ def workflow(
     def make(function: Callable[..., Any]) -> Workflow[..., Any]:
         if not inspect.iscoroutinefunction(function):
             raise BadInput(f"{function.__name__} is not async: a workflow is an async function")
+        if attempts < 1:
+            raise BadInput(f"a workflow needs at least 1 attempt, not {attempts}")
         made: Workflow[..., Any] = Workflow(
             function=function,
             name=_checked_name(name or function.__name__),
@@ -254,6 +257,20 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _place(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def _checked_effect(effect: Effect | str) -> Effect:
+    try:
+        return Effect(effect)
+    except ValueError:
+        known = ", ".join(repr(str(one)) for one in Effect)
+        raise BadInput(f"effect={effect!r} is not one of {known}") from None
+
+
+def _checked_deadline(seconds: float) -> float:
+    if not 0 < seconds <= LONGEST_DEADLINE:
+        raise BadInput(f"a deadline is above 0 and up to {LONGEST_DEADLINE:.0f} s, not {seconds}")
+    return float(seconds)
 
 
 def _checked_name(name: str) -> str:

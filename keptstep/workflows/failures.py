@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 
 from keptstep.models.artifacts import TEXT_TYPE, ArtifactClass, ArtifactRef
@@ -10,6 +11,13 @@ from keptstep.models.records import Failure, Kept, NewArtifact
 from keptstep.workflows.ports import ArtifactStore
 
 _MAX_TEXT = 64 * 1024
+
+
+def place_of(error: BaseException) -> str:
+    """Return an error's class and where it was raised: what a log line may hold of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}{where}"
 
 
 class FailureKeeper:

@@ -78,7 +78,8 @@ class Handle:
             if task.status in TASK_FINISHED or task.status is TaskStatus.BLOCKED:
                 return task
             if time.monotonic() >= look_again:
-                if self._verdict_needed() is not None:
+                # Only of a task that nobody holds: a function in memory may have other plans.
+                if task.status is TaskStatus.WAITING and self._verdict_needed() is not None:
                     return task
                 look_again = time.monotonic() + _LOOK
             left = _POLL if end is None else min(_POLL, end - time.monotonic())
@@ -99,13 +100,23 @@ class Handle:
             name = "a step" if step is None else f"step {step.name}"
             raise TaskBlocked(f"task {short(self.id)} waits for a verdict: {name} is uncertain")
         if task.artifact_id is None:
-            raise TaskFailed(f"task {short(self.id)} {task.status}: {task.reason}")
+            raise TaskFailed(
+                f"task {short(self.id)} {task.status}: {task.reason} (for the whole of it: "
+                f"keptstep show {short(self.id)})"
+            )
         record = partial(self._store.artifact, task.artifact_id)
         return Result(record, self._artifacts, self._returns)
 
     async def aresult(self, timeout: float | None = None) -> Result[Any]:  # noqa: ASYNC109
-        """``result`` for callers in an event loop."""
-        return await asyncio.to_thread(self.result, timeout)
+        """``result`` for callers in an event loop: other tasks of the loop go on meanwhile."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = _POLL if end is None else min(_POLL, end - time.monotonic())
+            try:
+                return await asyncio.to_thread(self.result, max(left, 0.0))
+            except WaitTimeout:
+                if end is not None and time.monotonic() >= end:
+                    raise
 
     def _verdict_needed(self) -> Step | None:
         return verdict_needed(self._store.unfinished(self.id))

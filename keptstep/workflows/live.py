@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef
 from keptstep.models.canonical import Arguments
 from keptstep.models.errors import BadInput, DuplicateStep, PlanDifference, StepFailed
-from keptstep.models.ids import ArtifactId, StepId
+from keptstep.models.ids import ArtifactId, Sha256, StepId
 from keptstep.models.points import reach
 from keptstep.models.records import NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus
@@ -51,6 +51,7 @@ class _Wanted:
     name: str
     tool: Tool[..., Any]
     arguments: Arguments
+    digest: Sha256
     as_file: bool
 
 
@@ -68,7 +69,7 @@ class LiveRun:
         self._waiting: dict[StepId, asyncio.Future[Step]] = {}
         self._new: dict[str, tuple[_Wanted, asyncio.Future[Step]]] = {}
         self._flush: asyncio.Task[None] | None = None
-        self.well = False  #: planned or began to wait: whatever went wrong before is behind it
+        self._closed = False
 
     @property
     def waits(self) -> bool:
@@ -80,6 +81,8 @@ class LiveRun:
         self, name: str, tool: Tool[..., Any] | str, inputs: dict[str, Any]
     ) -> Result[Any]:
         """Return the result of a step, planning it if its name is new."""
+        if self._closed:
+            raise asyncio.CancelledError("the run is over: it plans nothing any more")
         if self.fatal is not None:
             raise self.fatal
         found = self._services.registry.tool(tool) if isinstance(tool, str) else tool
@@ -101,15 +104,16 @@ class LiveRun:
             raise DuplicateStep(f"the workflow asks for step {name} twice: give each its own name")
         tool.signature.check(f"tool {tool.name}", inputs)
         given = arguments(inputs)
+        digest = given.digest(tool.name)
         self._asked.add(name)
         # What the function computed after it saw a result may hold part of that result.
         lineage = tool.artifact_class is ArtifactClass.RENDER and not given.refs
-        return _Wanted(name, tool, given, as_file=bool(self.loaded) or lineage)
+        return _Wanted(name, tool, given, digest, as_file=bool(self.loaded) or lineage)
 
     async def _same(self, known: Step, wanted: _Wanted) -> None:
         """Raise ``PlanDifference`` if a known step is asked for in another way."""
         tool = wanted.tool.name
-        if (known.tool, known.input_sha) == (tool, wanted.arguments.digest(tool)):
+        if (known.tool, known.input_sha) == (tool, wanted.digest):
             return
         read = partial(self._services.inputs.read, known, self._services.store.artifact)
         was = await self._services.blocking(read)
@@ -122,7 +126,6 @@ class LiveRun:
         if future is None:
             future = asyncio.get_running_loop().create_future()
             self._waiting[step.id] = future
-        self._flush_soon()
         return await asyncio.shield(future)
 
     async def _plan(self, wanted: _Wanted) -> Step:
@@ -135,18 +138,23 @@ class LiveRun:
         if step.status is not StepStatus.DONE or step.artifact_id is None:
             reason = step.reason or f"it is {step.status}"
             raise StepFailed(step.name, reason, partial(self._error_text, step))
-        artifact_id = step.artifact_id
+        record = partial(self._services.store.artifact, step.artifact_id)
+        kind = result_type(tool.signature.returns)
+        return Result(record, self._services.artifacts, kind, self.saw(step.artifact_id))
 
-        def saw() -> None:
+    def saw(self, artifact_id: ArtifactId) -> Callable[[], None]:
+        """Return what notes that the function loaded an artifact's value."""
+
+        def note() -> None:
             self.loaded[artifact_id] = None
 
-        record = partial(self._services.store.artifact, artifact_id)
-        kind = result_type(tool.signature.returns)
-        return Result(record, self._services.artifacts, kind, saw)
+        return note
 
     def _error_text(self, step: Step) -> str:
         if step.error is None or step.error.artifact_id is None:
             return step.reason or str(step.status)
+        # What an error says may quote a payload: what is made of it is kept like one.
+        self.loaded[step.error.artifact_id] = None
         ref = self._services.store.artifact(step.error.artifact_id)
         return self._services.artifacts.read(ref.sha).decode("utf-8", "replace")
 
@@ -158,15 +166,13 @@ class LiveRun:
     async def _flush_new(self) -> None:
         """Plan what was asked for in this turn of the loop, in one transaction."""
         try:
-            # A first wait with nothing new still says that the advance did well (its attempts).
-            while self._new or not self.well:
+            while self._new:
                 batch, self._new = self._new, {}
                 try:
                     await self._plan_all(batch)
                 except Exception as error:
                     self._refuse(batch, error)
                     return
-                self.well = True
         finally:
             self._flush = None
 
@@ -202,7 +208,7 @@ class LiveRun:
             effect=tool.effect,
             input=kept.literal,
             input_artifact=kept.artifact,
-            input_sha=wanted.arguments.digest(tool.name),
+            input_sha=wanted.digest,
             max_attempts=tool.retry.attempts,
             deadline=tool.deadline,
         )
@@ -218,6 +224,14 @@ class LiveRun:
             if not future.done():
                 future.set_exception(error)
                 future.exception()  # the function may have stopped waiting: that is no loss
+
+    def close(self) -> None:
+        """Take no more requests and let go of who waits: the run is over."""
+        self._closed = True
+        waiting = [*self._waiting.values(), *(future for _, future in self._new.values())]
+        self._waiting, self._new = {}, {}
+        for future in waiting:
+            future.cancel()
 
     # -- news --------------------------------------------------------------------------------
     def deliver(self, finished: list[Step]) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import dataclass
 from typing import Any
 
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef
 from keptstep.models.canonical import Path
 from keptstep.models.errors import (
     BadInput,
-    KeptstepError,
     LeaseLost,
     NotFound,
     PlanDifference,
@@ -25,6 +25,24 @@ from keptstep.workflows.retry import RetryPolicy
 from keptstep.workflows.values import Result, encode_value, put_back, shape
 
 
+class FunctionExit(Exception):
+    """A workflow function ended in a way that a loop cannot pass on: an exit, a cancellation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What the function returned: any value, also an exception object."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What the function raised."""
+
+    error: BaseException
+
+
 class Outcomes:
     """Records how the function of a task ended."""
 
@@ -32,12 +50,14 @@ class Outcomes:
         self._services = services
         self._failures = FailureKeeper(services.artifacts, services.new_id)
 
-    def arguments(self, task: Task, workflow: Workflow[..., Any]) -> dict[str, Any]:
+    def arguments(self, live: LiveRun, workflow: Workflow[..., Any]) -> dict[str, Any]:
         """Return the function's arguments, shaped as its annotations say."""
+        task = live.lease.task
         kept = self._services.inputs.read(task, self._services.store.artifact)
         store, artifacts = self._services.store, self._services.artifacts
         places: list[tuple[Path, object]] = [
-            (ref.path, Result(store.artifact(ref.id), artifacts)) for ref in kept.refs
+            (ref.path, Result(store.artifact(ref.id), artifacts, None, live.saw(ref.id)))
+            for ref in kept.refs
         ]
         values = put_back(kept.values, places)
         types = workflow.signature.types
@@ -48,17 +68,20 @@ class Outcomes:
             for name, value in values.items()
         }
 
-    def record(self, live: LiveRun, outcome: Any) -> Task:
+    def record(self, live: LiveRun, outcome: Returned | Raised) -> Task:
         """Write down what the function returned or raised.
 
         Raises ``LeaseLost`` and ``StoreError``: then nothing was written.
         """
-        ended = live.fatal or outcome
-        if isinstance(ended, BaseException):
-            return self._failed(live, ended)
+        if live.fatal is not None:
+            return self._failed(live, live.fatal)
+        if isinstance(outcome, Raised):
+            return self._failed(live, outcome.error)
         try:
-            result = self._kept(live, ended)
-        except BadInput as unkeepable:
+            result = self._kept(live, outcome.value)
+        except StoreError:
+            raise
+        except Exception as unkeepable:  # also what a value raises when it is asked for its parts
             return self._failed(live, unkeepable)
         return self._services.store.finish_task(live.lease, result)
 
@@ -85,8 +108,12 @@ class Outcomes:
         text = "".join(traceback.format_exception(error))
         name = type(error).__name__
         failure = self._failures.keep(f"the workflow function raised {name}", error, text)
-        if isinstance(error, KeptstepError) and isinstance(error, BadInput | NotFound):
+        if isinstance(error, BadInput | TypeError | AttributeError | NameError | SyntaxError):
+            # A mistake in the code: trying again in a second would find it there again.
             return store.fail_task(lease, failure, None)
+        if isinstance(error, NotFound):  # a tool that another worker may know
+            return store.block_task(lease, failure)
         policy = RetryPolicy(self._services.registry.workflow(lease.task.workflow).attempts)
-        attempts = 1 if live.well else lease.task.attempts
+        # The row's count: progress in between sets it back, and the lease's copy is old.
+        attempts = store.task(lease.task.id).attempts
         return store.fail_task(lease, failure, policy.wait_after(attempts, error, 0.0))

@@ -194,8 +194,19 @@ class TaskStore(Protocol):
         """Take advances back whose lease ended or whose owner is dead: ready, or failed."""
         ...
 
-    def due(self, limit: int = 1000, only: Collection[TaskId] | None = None) -> Due:
-        """Return what is ready and due, of all tasks or ``only`` of some."""
+    def due(
+        self,
+        limit: int = 1000,
+        *,
+        only: Collection[TaskId] | None = None,
+        tools: Collection[str] | None = None,
+        workflows: Collection[str] | None = None,
+    ) -> Due:
+        """Return what is ready and due, the longest due first.
+
+        ``only`` names the tasks, ``tools`` and ``workflows`` what the asking worker knows: what
+        it cannot do must not stand in the way of what it can.
+        """
         ...
 
     # -- reading -----------------------------------------------------------------------------

@@ -7,11 +7,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from enum import Enum
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any, BinaryIO, Generic, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 
 from keptstep.models.artifacts import BYTES_TYPE, JSON_TYPE, TEXT_TYPE, ArtifactRef
 from keptstep.models.canonical import MAX_DEPTH, Arguments, InputRef, Path, encode
@@ -96,13 +97,20 @@ def encode_value(value: object) -> tuple[bytes, str]:
 
 def decode_value(data: bytes, media_type: str, as_type: Any = None) -> Any:
     """Return the value ``encode_value`` was given, shaped as ``as_type`` if one is given."""
-    if media_type == JSON_TYPE:
-        value = json.loads(data)
-    elif media_type.startswith("text/"):
-        value = data.decode("utf-8", "surrogatepass")
-    else:
-        value = data
+    try:
+        value = _decoded(data, media_type)
+    except (ValueError, LookupError):
+        raise BadInput(f"the kept bytes are not {media_type} after all") from None
     return shape(value, as_type, "the kept result")
+
+
+def _decoded(data: bytes, media_type: str) -> Any:
+    if media_type == JSON_TYPE:
+        return json.loads(data)
+    if not media_type.startswith("text/"):
+        return data
+    charset = media_type.partition("charset=")[2].strip() or "utf-8"
+    return data.decode(charset, "surrogatepass" if charset.lower() == "utf-8" else "strict")
 
 
 def shape(value: Any, as_type: Any, what: str) -> Any:
@@ -110,11 +118,25 @@ def shape(value: Any, as_type: Any, what: str) -> Any:
     if as_type in (None, Any):
         return value
     try:
-        return TypeAdapter(as_type).validate_python(value)
+        return _adapter(as_type).validate_python(value)
+    except PydanticUserError:
+        return value  # a type that says nothing about how a plain value becomes one
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole value"
         raise BadInput(f"{what} does not fit {as_type!r}: {where}: {first['type']}") from None
+
+
+@lru_cache(maxsize=1024)
+def _cached_adapter(as_type: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(as_type)
+
+
+def _adapter(as_type: Any) -> TypeAdapter[Any]:
+    try:
+        return _cached_adapter(as_type)
+    except TypeError:  # a type that cannot be a key
+        return TypeAdapter(as_type)
 
 
 def arguments(inputs: Mapping[str, object]) -> Arguments:
@@ -173,15 +195,20 @@ def _key(key: object) -> str:
 def _opened(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, BaseModel):
-        return value.model_dump()
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, date | datetime):
-        return value.isoformat()
-    if isinstance(value, PurePath | UUID):
-        return str(value)
-    for kind in (str, int, float):  # a subclass of a plain type counts as the plain one
+    for kind, opened in _OPENERS:
         if isinstance(value, kind):
-            return kind(value)
-    raise NotSerializable(f"a {type(value).__name__} cannot be kept as JSON")
+            return opened(value)
+    raise NotSerializable(f"a value of type {type(value).__name__} cannot be kept as JSON")
+
+
+#: How values of known kinds become plain ones; the first that fits is taken.
+_OPENERS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
+    (BaseModel, lambda value: value.model_dump(warnings="none")),
+    (Enum, lambda value: value.value),
+    ((date, datetime), lambda value: value.isoformat()),
+    ((PurePath, UUID), str),
+    # A subclass of a plain type counts as the plain one, whatever it says of itself.
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+)

@@ -19,8 +19,8 @@ _SCRIPTS = Path(__file__).parent
 def version_of(database: Path, busy_timeout: float) -> int:
     """Return the schema's number, 0 for a new file; opens it read-only and writes nothing.
 
-    Raises ``StoreDamaged`` when the file is no SQLite database, and for a database with tables
-    that are not ours.
+    Raises ``StoreDamaged`` when the file is no SQLite database, ``StoreError`` when its tables
+    are not ours.
     """
     if not database.exists() or database.stat().st_size == 0:
         return 0
@@ -59,11 +59,12 @@ def migrate(database: Path, busy_timeout: float = 10.0) -> int:
     # Imported here: a start that finds the schema in place does not pay for it.
     from alembic import command
     from alembic.config import Config
-    from sqlalchemy import create_engine, event
+    from sqlalchemy import URL, create_engine, event
 
     before = version_of(database, busy_timeout)
     engine = create_engine(
-        f"sqlite:///{database}", connect_args={"timeout": busy_timeout, "isolation_level": None}
+        URL.create("sqlite", database=str(database)),
+        connect_args={"timeout": busy_timeout, "isolation_level": None},
     )
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     config = Config()
@@ -89,7 +90,7 @@ def _use_wal(database: Path, busy_timeout: float) -> None:
         wait=wait_fixed(0.02),
         reraise=True,
     )
-    with closing(sqlite3.connect(database, timeout=busy_timeout)) as connection:
+    with closing(sqlite3.connect(database, timeout=0)) as connection:
         tries(connection.execute, "PRAGMA journal_mode=WAL")
 
 

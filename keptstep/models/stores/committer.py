@@ -201,7 +201,11 @@ class Committer:
             job.answer.set_exception(known)
 
     def _mark(self, connection: Connection) -> None:
-        _SET_MARK.run(connection, who=self._name, number=self._batch, time=self._clock.now())
+        now = self._clock.now()
+        marked = _SET_MARK.run(connection, who=self._name, number=self._batch, time=now)
+        if marked.rowcount == 0:  # forgotten by another process: this one was idle for long
+            row = {"writer": self._name, "batch": self._batch, "at": now}
+            connection.execute(insert(_MARK).values(**row))
 
     def _begin(self) -> None:
         """Register and start: with the first write, so that who only reads never waits."""

@@ -11,7 +11,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import URL, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -24,7 +24,7 @@ _CHECKPOINT_PAGES = 4000
 def writer_engine(database: Path, busy_timeout: float) -> Engine:
     """Return an engine with one connection, whose transactions begin IMMEDIATE."""
     engine = create_engine(
-        f"sqlite:///{database}",
+        URL.create("sqlite", database=str(database)),
         poolclass=StaticPool,
         connect_args={"timeout": busy_timeout, "check_same_thread": False},
     )
@@ -36,7 +36,7 @@ def writer_engine(database: Path, busy_timeout: float) -> Engine:
 def reader_engine(database: Path, busy_timeout: float) -> Engine:
     """Return an engine of read-only connections; each read sees one committed snapshot."""
     engine = create_engine(
-        f"sqlite:///{database}",
+        URL.create("sqlite", database=str(database)),
         poolclass=QueuePool,
         pool_size=8,
         max_overflow=32,

@@ -76,14 +76,30 @@ class LeaseVerbs(MemoryBase):
             found.sort(key=lambda t: (t.lease_until or 0.0, t.id))
             return [_recover_task(change, task, dead) for task in found[:limit]]
 
-    def due(self, limit: int = 1000, only: Collection[TaskId] | None = None) -> Due:
+    def due(
+        self,
+        limit: int = 1000,
+        *,
+        only: Collection[TaskId] | None = None,
+        tools: Collection[str] | None = None,
+        workflows: Collection[str] | None = None,
+    ) -> Due:
         """Return what may be claimed now, the longest due first."""
         with self._change() as change:
-            every = change.tables.tasks
-            wanted = set(every) if only is None else set(only)
-            of_wanted = (s for s in change.tables.steps.values() if s.task_id in wanted)
-            steps = [s for s in of_wanted if change.claimable_step(s)]
-            tasks = [t for t in every.values() if t.id in wanted and claimable(t, change.now)]
+            steps = [
+                step
+                for step in change.tables.steps.values()
+                if change.claimable_step(step)
+                and (only is None or step.task_id in only)
+                and (tools is None or step.tool in tools)
+            ]
+            tasks = [
+                task
+                for task in change.tables.tasks.values()
+                if claimable(task, change.now)
+                and (only is None or task.id in only)
+                and (workflows is None or task.workflow in workflows)
+            ]
             steps.sort(key=lambda s: (s.due_at, s.id))
             tasks.sort(key=lambda t: (t.due_at, t.id))
             return Due(tuple(s.id for s in steps[:limit]), tuple(t.id for t in tasks[:limit]))

@@ -68,7 +68,7 @@ def open_sql_store(
             f"the home {database.parent} cannot be used ({error.strerror or error}): choose "
             "another with --home"
         ) from None
-    except DBAPIError as error:
+    except (DBAPIError, sqlite3.Error) as error:
         raise told(error, database) from None
     return SqlTaskStore(database, clock, busy_timeout, max_steps)
 
@@ -216,9 +216,16 @@ class SqlTaskStore:
         """See ``TaskStore.recover_tasks``."""
         return self._write(sql_recovery.recover_tasks, dead, limit)
 
-    def due(self, limit: int = 1000, only: Collection[TaskId] | None = None) -> Due:
+    def due(
+        self,
+        limit: int = 1000,
+        *,
+        only: Collection[TaskId] | None = None,
+        tools: Collection[str] | None = None,
+        workflows: Collection[str] | None = None,
+    ) -> Due:
         """See ``TaskStore.due``."""
-        return self._read(sql_reads.due, self._clock.now(), limit, only)
+        return self._read(sql_reads.due, self._clock.now(), limit, only, tools, workflows)
 
     # -- reading -----------------------------------------------------------------------------
     def task(self, task_id: TaskId) -> Task:

@@ -184,16 +184,28 @@ def orphans(
     return _with_needs(connection, query.order_by(STEP.c.lease_until, STEP.c.id).limit(limit))
 
 
-def due(connection: Connection, now: float, limit: int, only: Collection[TaskId] | None) -> Due:
+def due(
+    connection: Connection,
+    now: float,
+    limit: int,
+    only: Collection[TaskId] | None,
+    tools: Collection[str] | None,
+    workflows: Collection[str] | None,
+) -> Due:
     """Return what may be claimed now, longest due first."""
-    parameters = {"time": now, "many": limit}
-    for_steps, for_tasks = _DUE_STEPS, _DUE_TASKS
+    steps, tasks = _DUE_STEPS, _DUE_TASKS
     if only is not None:
-        for_steps = for_steps.where(STEP.c.task_id.in_(list(only)))
-        for_tasks = for_tasks.where(TASK.c.id.in_(list(only)))
-    steps = connection.execute(for_steps, parameters).scalars()
-    tasks = connection.execute(for_tasks, parameters).scalars()
-    return Due(tuple(StepId(i) for i in steps), tuple(TaskId(i) for i in tasks))
+        steps = steps.where(STEP.c.task_id.in_(list(only)))
+        tasks = tasks.where(TASK.c.id.in_(list(only)))
+    if tools is not None:
+        steps = steps.where(STEP.c.tool.in_(list(tools)))
+    if workflows is not None:
+        tasks = tasks.where(TASK.c.workflow.in_(list(workflows)))
+    given = {"time": now, "many": limit}
+    return Due(
+        tuple(StepId(i) for i in connection.execute(steps, given).scalars()),
+        tuple(TaskId(i) for i in connection.execute(tasks, given).scalars()),
+    )
 
 
 def matching(connection: Connection, kind: str, fragment: str) -> list[bytes]:
