@@ -187,7 +187,7 @@ def tool(  # noqa: PLR0913 - one keyword for each thing that can be declared
         made: Tool[..., Any] = Tool(
             function=function,
             name=_checked_name(name or function.__name__),
-            artifact_class=ArtifactClass(artifact_class),
+            artifact_class=_checked_class(artifact_class),
             effect=_checked_effect(effect),
             deadline=_checked_deadline(deadline),
             retry=policy or RetryPolicy(),
@@ -257,6 +257,13 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _place(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
+
+
+def _checked_class(number: ArtifactClass | int) -> ArtifactClass:
+    try:
+        return ArtifactClass(number)
+    except ValueError:
+        raise BadInput(f"artifact_class={number!r} is not one of 1, 2, 3, 4") from None
 
 
 def _checked_effect(effect: Effect | str) -> Effect:

@@ -276,7 +276,8 @@ def test_awaiting_a_result_for_a_second_takes_a_second(app: App, registry: Regis
 
 
 @pytest.mark.parametrize(
-    "declared", [{"deadline": float("inf")}, {"deadline": 0}, {"effect": "no"}]
+    "declared",
+    [{"deadline": float("inf")}, {"deadline": 0}, {"effect": "no"}, {"artifact_class": 9}],
 )
 def test_a_tool_declared_with_what_cannot_be_is_refused(
     registry: Registry, declared: dict[str, object]
