@@ -11,6 +11,7 @@ from keptstep.testing.clock import FakeClock
 from keptstep.testing.conformance_base import StoreSuite
 from keptstep.testing.conformance_tasks import TASK_STORE_SUITES
 from keptstep.workflows.ports import TaskStore
+from tests.template import new_database
 
 
 class Memory(StoreSuite):
@@ -21,7 +22,7 @@ class Memory(StoreSuite):
 class Sqlite(StoreSuite):
     def make_store(self, clock: FakeClock) -> TaskStore:
         self.folder = tempfile.TemporaryDirectory()
-        database = Path(self.folder.name, "keptstep.db")
+        database = new_database(Path(self.folder.name, "keptstep.db"))
         return open_sql_store(database, clock=clock, max_steps=self.max_steps)
 
     def teardown_method(self) -> None:

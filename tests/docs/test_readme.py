@@ -33,6 +33,7 @@ def test_the_ten_lines_of_python_run_and_say_the_same_when_run_again(tmp_path: P
         assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr
 
 
+@pytest.mark.slow
 def test_every_command_shown_exists() -> None:
     shown = set(re.findall(r"^keptstep (\w+)", "\n".join(blocks("sh")), re.MULTILINE))
     assert shown >= {"research", "resume", "show", "explain"}

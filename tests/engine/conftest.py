@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from keptstep import App, Registry, Settings
+from tests.template import new_database
 
 
 @pytest.fixture
@@ -25,6 +26,7 @@ def registry() -> Registry:
 def open_app(tmp_path: Path, registry: Registry) -> Iterator[Callable[..., App]]:
     """Return a function that opens an app on the test's one home."""
     opened: list[App] = []
+    new_database(tmp_path / "home" / "keptstep.db")
 
     def opening(**settings: Any) -> App:
         given = {"sweep": 0.05, "workers": 4, "grace": 2.0} | settings

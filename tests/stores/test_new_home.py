@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 OPENING = """
 import sys
 from keptstep import App
@@ -14,6 +16,7 @@ app.close()
 """
 
 
+@pytest.mark.slow
 def test_eight_processes_that_start_at_once_on_a_new_home_all_open_it(tmp_path: Path) -> None:
     command = [sys.executable, "-c", OPENING, str(tmp_path / "home")]
     started = [
