@@ -128,6 +128,7 @@ def test_a_side_effect_that_was_refused_fails_for_good(app: App, registry: Regis
     assert app.store.steps(task_id)[0].status is StepStatus.FAILED
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_ends_at_its_deadline_sync_and_async(
     app: App, registry: Registry
 ) -> None:
@@ -207,6 +208,7 @@ def test_text_with_a_lone_surrogate_nul_and_every_odd_character_comes_back_as_it
     assert app.handle(task_id).result(20).value == odd
 
 
+@pytest.mark.slow
 def test_a_workflow_that_raises_is_tried_again_and_fails_at_its_cap(
     app: App, registry: Registry
 ) -> None:
@@ -245,6 +247,7 @@ def test_a_failed_step_is_delivered_once_and_finally(app: App, registry: Registr
     assert caught == ["bad"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_breaks_is_a_failed_attempt_and_one_that_drips_ends_at_the_deadline(
     app: App, registry: Registry
 ) -> None:

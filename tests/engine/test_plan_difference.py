@@ -9,6 +9,7 @@ from keptstep import App, BadInput, Registry, Run, TaskBlocked, tool, workflow
 from keptstep.models.states import StepStatus, TaskStatus
 
 
+@pytest.mark.slow
 def test_another_input_under_a_known_name_stops_the_task_with_a_readable_diff(
     open_app: Callable[..., App], registry: Registry
 ) -> None:
@@ -53,6 +54,7 @@ def test_another_input_under_a_known_name_stops_the_task_with_a_readable_diff(
     assert handle.result(1).value == "old"
 
 
+@pytest.mark.slow
 def test_a_function_cannot_catch_its_way_past_a_plan_difference(
     app: App, registry: Registry
 ) -> None:

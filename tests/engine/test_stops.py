@@ -82,6 +82,7 @@ def test_a_waiting_function_is_parked_also_when_sweeps_are_more_frequent(
     assert handle.result(20).value == 1
 
 
+@pytest.mark.slow
 def test_a_function_that_raises_after_it_waited_is_not_retried_for_ever(
     app: App, registry: Registry
 ) -> None:

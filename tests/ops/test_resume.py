@@ -11,6 +11,8 @@ from keptstep import App
 from keptstep.models.ids import TaskId
 from tests.ops.conftest import Command
 
+pytestmark = pytest.mark.slow
+
 Task = Callable[..., str]
 
 
