@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from keptstep.models.artifacts import ArtifactClass, ArtifactRef
+from keptstep.models.artifacts import ArtifactClass
 from keptstep.models.canonical import Arguments
 from keptstep.models.errors import BadInput, DuplicateStep, PlanDifference, StepFailed
 from keptstep.models.ids import ArtifactId, Sha256, StepId
@@ -67,6 +67,7 @@ class LiveRun:
         self._known = {step.name: step for step in known}
         self._asked: set[str] = set()
         self._waiting: dict[StepId, asyncio.Future[Step]] = {}
+        self._listeners = 0  #: requests that are awaited now; one may be given up
         self._new: dict[str, tuple[_Wanted, asyncio.Future[Step]]] = {}
         self._flush: asyncio.Task[None] | None = None
         self._closed = False
@@ -74,7 +75,7 @@ class LiveRun:
     @property
     def waits(self) -> bool:
         """Whether the function waits for steps and nothing is being planned."""
-        return bool(self._waiting) and not self._new and self._flush is None
+        return self._listeners > 0 and not self._new and self._flush is None
 
     # -- what the function asks --------------------------------------------------------------
     async def request(
@@ -126,13 +127,21 @@ class LiveRun:
         if future is None:
             future = asyncio.get_running_loop().create_future()
             self._waiting[step.id] = future
-        return await asyncio.shield(future)
+        return await self._until(future)
 
     async def _plan(self, wanted: _Wanted) -> Step:
         future: asyncio.Future[Step] = asyncio.get_running_loop().create_future()
         self._new[wanted.name] = (wanted, future)
         self._flush_soon()
-        return await asyncio.shield(future)
+        return await self._until(future)
+
+    async def _until(self, future: asyncio.Future[Step]) -> Step:
+        self._listeners += 1
+        try:
+            # Shielded: a request that is given up takes nothing from others that wait for it.
+            return await asyncio.shield(future)
+        finally:
+            self._listeners -= 1
 
     def _answer(self, step: Step, tool: Tool[..., Any]) -> Result[Any]:
         if step.status is not StepStatus.DONE or step.artifact_id is None:
@@ -245,10 +254,6 @@ class LiveRun:
     def sources(self) -> tuple[ArtifactId, ...]:
         """Return what the function's own result was derived from."""
         return tuple(self.loaded)
-
-    def ref_of(self, value: object) -> ArtifactRef | None:
-        """Return the ref when the function's result is a step's result."""
-        return value.ref if isinstance(value, Result) else None
 
 
 def _answer(future: asyncio.Future[Step], step: Step) -> None:

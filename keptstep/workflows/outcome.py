@@ -86,9 +86,8 @@ class Outcomes:
         return self._services.store.finish_task(live.lease, result)
 
     def _kept(self, live: LiveRun, value: object) -> NewArtifact:
-        ref = live.ref_of(value)
-        if ref is not None:
-            return NewArtifact(ref)
+        if isinstance(value, Result):
+            return NewArtifact(value.ref)
         data, media_type = encode_value(value)
         blob = self._services.artifacts.put([data])
         sources = live.sources()

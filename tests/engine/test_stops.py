@@ -82,6 +82,27 @@ def test_a_waiting_function_is_parked_also_when_sweeps_are_more_frequent(
     assert handle.result(20).value == 1
 
 
+def test_a_function_that_gave_up_on_a_step_and_does_something_else_is_not_parked(
+    app: App, registry: Registry
+) -> None:
+    entered: list[int] = []
+
+    @tool(registry=registry)
+    def unsure() -> int:
+        raise ConnectionResetError
+
+    @workflow(registry=registry)
+    async def moving_on(run: Run) -> str:
+        entered.append(1)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run.step("unsure", unsure), 0.1)
+        await asyncio.sleep(1.0)  # longer than it takes to see that only a verdict is missing
+        return "went on"
+
+    assert app.submit(moving_on).result(20).value == "went on"
+    assert entered == [1]
+
+
 @pytest.mark.slow
 def test_a_function_that_raises_after_it_waited_is_not_retried_for_ever(
     app: App, registry: Registry
