@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 
@@ -34,14 +35,19 @@ class Settings:
     max_steps: int = 100_000  #: steps of one task (D32)
     park_after: float = 30.0  #: how long a waiting function stays in memory without news
     grace: float = 5.0  #: how long a planned shutdown waits for running steps
+    #: a Redis server through which worker processes share their steps: redis://, rediss://
+    #: or unix://; without one each finds them by itself. May hold a password: never shown.
+    redis_url: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse numbers that would make the engine stand still."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name != "home" and not 0 < value < math.inf:
-                name = PREFIX + field.name.upper()
+        """Refuse numbers that would make the engine stand still, and what is no address."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(one.default, int | float) and not 0 < value < math.inf:
+                name = PREFIX + one.name.upper()
                 raise BadInput(f"the setting {name} must be above 0, not {value}")
+        if self.redis_url:
+            _check_address("REDIS_URL", self.redis_url, ("redis", "rediss", "unix"))
 
     @property
     def database(self) -> Path:
@@ -72,14 +78,28 @@ class Settings:
         env = os.environ if environ is None else environ
         place = Path(home or env.get(PREFIX + "HOME") or default_home()).expanduser().absolute()
         read: dict[str, Any] = {}
-        for field in fields(cls):
-            text = env.get(PREFIX + field.name.upper())
-            if field.name != "home" and text:
-                read[field.name] = _number(field.name, text, field.default)
+        for one in fields(cls):
+            text = env.get(PREFIX + one.name.upper())
+            if one.name != "home" and text:
+                read[one.name] = _value(one.name, text, one.default)
         return cls(home=place, **(read | given))
 
 
-def _number(name: str, text: str, default: object) -> float | int:
+def _check_address(name: str, url: str, schemes: tuple[str, ...]) -> None:
+    """Refuse what is no address, without quoting it: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in schemes and (parts.port is None or parts.port > 0)
+    except ValueError:
+        known = False
+    if not known:
+        begins = " or ".join(f"{scheme}://" for scheme in schemes)
+        raise BadInput(f"{PREFIX}{name} must be an address that begins with {begins}") from None
+
+
+def _value(name: str, text: str, default: object) -> float | int | str:
+    if isinstance(default, str):
+        return text
     try:
         return int(text) if isinstance(default, int) else float(text)
     except ValueError:

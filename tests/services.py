@@ -1,6 +1,7 @@
 """The services that tests may ask for, and what happens when one is not there."""
 
 import os
+import shutil
 
 import pytest
 
@@ -20,6 +21,17 @@ def service_url(variable: str, service: str) -> str:
     if url:
         return url
     missing = f"no {service}: {variable} is not set (.ci/run starts a private one)"
+    if under_ci():
+        pytest.fail(missing, pytrace=False)
+    pytest.skip(missing)
+
+
+def service_program(program: str, service: str) -> str:
+    """Return the path of a program that tests start; skips or fails as `service_url` does."""
+    path = shutil.which(program)
+    if path:
+        return path
+    missing = f"no {service}: there is no program {program} (.ci/run installs it)"
     if under_ci():
         pytest.fail(missing, pytrace=False)
     pytest.skip(missing)

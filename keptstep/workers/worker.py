@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import keptstep.workers.builtin  # noqa: F401 - makes run.now and its kin known
 from keptstep.config import Settings
@@ -27,6 +28,9 @@ from keptstep.workflows.inputs import Inputs
 from keptstep.workflows.live import Blocking, Services
 from keptstep.workflows.ports import ArtifactStore, TaskStore
 
+if TYPE_CHECKING:
+    import redis
+
 log = logging.getLogger(__name__)
 
 
@@ -45,6 +49,8 @@ class LocalWorker:
         ended: Callable[[TaskId], None],
         only: set[TaskId] | None = None,
     ) -> None:
+        # First, since it may refuse: a program's own tasks are nobody else's.
+        self._server = _server(settings, store) if only is None else None
         self._only = only
         self._settings = settings
         self._store = store
@@ -54,7 +60,6 @@ class LocalWorker:
         self._liveness = Liveness(settings.worker_locks)
         self._calls = Calls()
         self._checkpoint = self._make_checkpoint()
-        self._queue = StepQueue(settings.workers, self._checkpoint.run)
         self._coordinator = Coordinator(
             self._services,
             self._held,
@@ -63,6 +68,7 @@ class LocalWorker:
             park_after=settings.park_after,
             ended=ended,
         )
+        self._queue = self._make_queue()
         keeper = LeaseKeeper(store, self._held, self.id, settings.lease)
         self._keeper = Ticker("lease keeper", settings.lease / 3, keeper.renew)
         sweeper = Sweeper(
@@ -90,14 +96,16 @@ class LocalWorker:
         self._keeper.start()
         self._sweeper.start()
 
-    def ring_step(self, step_id: StepId) -> None:
+    def ring_step(self, step_id: StepId, tool: str = "") -> None:
         """A step may be ready."""
-        self._queue.ring(step_id)
+        self._queue.ring(step_id, tool or self._store.step(step_id).tool)
 
     def ring_task(self, task_id: TaskId) -> None:
         """A task's advance may be due, or its holder may have news."""
         if self._only is None or task_id in self._only:
             self._coordinator.ring(task_id)
+        if not self._held.holds_task(task_id):
+            self._queue.news(task_id)
 
     def stop(self, grace: float) -> None:
         """Stop as planned: what may be repeated is given back uncounted (D16).
@@ -123,6 +131,20 @@ class LocalWorker:
                 self._held.forget(Lost(frozenset({lease.step.id}), frozenset()))
             except (LeaseLost, StoreError) as error:
                 log.info("step %s is left to a sweeper: %s", lease.step.name, error)
+
+    def _make_queue(self) -> StepQueue:
+        """Return the queue of this process, or the one that it shares through Redis."""
+        if self._server is None:
+            return StepQueue(self._settings.workers, self._checkpoint.run)
+        from keptstep.workers.lease_broker.doorbell import Ears, redis_queue
+
+        ears = Ears(
+            tools=lambda: list(self._registry.tools),
+            run=self._checkpoint.run,
+            heard=self._coordinator.ring_if_held,
+            missed=self._coordinator.ring_held,
+        )
+        return redis_queue(self._server, self._settings, self.id, ears)
 
     def _make_checkpoint(self) -> Checkpoint:
         runner = LocalRunner(
@@ -153,3 +175,12 @@ class LocalWorker:
             new_id=new_id,
             blocking=blocking,
         )
+
+
+def _server(settings: Settings, store: TaskStore) -> redis.Redis | None:
+    """Return the Redis server that is set; raises ``BadInput`` if it must not be used."""
+    if not settings.redis_url:
+        return None
+    from keptstep.workers.lease_broker.doorbell import fit_server
+
+    return fit_server(settings, store.now)

@@ -75,6 +75,11 @@ class Coordinator:
         except RuntimeError:  # the loop is closed: the next worker's sweeper finds the task
             log.debug("a ring for task %s came after the end", task_id.hex())
 
+    def ring_if_held(self, task_id: TaskId) -> None:
+        """Another process has news of a task: look for it if the task is held here."""
+        if task_id in self._news:
+            self.ring(task_id)
+
     def ring_held(self) -> None:
         """Look for news of every task held here: what other processes finished."""
         for task_id in list(self._news):

@@ -41,6 +41,11 @@ class Held:
             if self._tasks.get(lease.task.id) is lease:
                 del self._tasks[lease.task.id]
 
+    def holds_task(self, task_id: TaskId) -> bool:
+        """Whether a task's function is held here."""
+        with self._lock:
+            return task_id in self._tasks
+
     def steps(self) -> list[StepLease]:
         """Return the steps held now."""
         with self._lock:
