@@ -64,6 +64,7 @@ class Session:
         self.json = common.json
         self.debug = common.debug
         self.verbose = common.verbose
+        self.quiet = common.json  #: whether nothing is said about the work
         self.modules: Sequence[str] = ()  #: what --import named
         self._home = common.home
         self._reporter = reporter
@@ -100,8 +101,8 @@ class Session:
         set_up(self.err, verbose=self.verbose, debug=self.debug)
 
     def note(self, text: str) -> None:
-        """Say something about the work on stderr; with ``--json`` nothing is said."""
-        if not self.json:
+        """Say something about the work on stderr; nothing with ``--json`` or a supervisor."""
+        if not self.quiet:
             from rich.text import Text
 
             from keptstep.ops.inert import inert_line

@@ -11,7 +11,8 @@ from types import FrameType
 
 from keptstep.ops.exits import ExitCode
 
-_SIGNALS = {
+#: Signal -> the exit code it leads to, and its name as a person knows it.
+SIGNALS = {
     signal.SIGINT: (ExitCode.INTERRUPTED, "Ctrl-C"),
     signal.SIGTERM: (ExitCode.TERMINATED, "SIGTERM"),
     signal.SIGHUP: (ExitCode.HUNG_UP, "SIGHUP"),
@@ -24,6 +25,7 @@ class Stop:
 
     def __init__(self) -> None:
         self._asked: signal.Signals | None = None
+        self._by: str | None = None
 
     @property
     def asked(self) -> bool:
@@ -33,12 +35,18 @@ class Stop:
     @property
     def code(self) -> ExitCode:
         """The exit code of the signal that came."""
-        return _SIGNALS[self._asked or signal.SIGINT][0]
+        return SIGNALS[self._asked or signal.SIGINT][0]
 
     @property
     def by(self) -> str:
-        """The signal's name, as a person knows it."""
-        return _SIGNALS[self._asked or signal.SIGINT][1]
+        """The signal's name, as a person knows it, or who else asked."""
+        return self._by or SIGNALS[self._asked or signal.SIGINT][1]
+
+    def ask(self, by: str) -> None:
+        """Ask as the first SIGTERM would; nothing if somebody asked before."""
+        if self._asked is None:
+            self._by = by
+            self._asked = signal.SIGTERM
 
     def pause(self, seconds: float) -> None:
         """Wait, at most a moment longer than until somebody asks."""
@@ -50,7 +58,7 @@ class Stop:
         """Note the first signal; at the second, end the process where it stands."""
         if self._asked is not None:
             os.write(2, b"stopped at once; what is kept stays kept\n")
-            os._exit(int(_SIGNALS[signal.Signals(number)][0]))
+            os._exit(int(SIGNALS[signal.Signals(number)][0]))
         self._asked = signal.Signals(number)
 
 
@@ -58,7 +66,7 @@ class Stop:
 def stoppable() -> Iterator[Stop]:
     """Take the signals over for a while; one that was being ignored stays ignored."""
     stop = Stop()
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    before = {number: signal.getsignal(number) for number in SIGNALS}
     taken = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
     for number in taken:
         signal.signal(number, stop.handle)

@@ -6,6 +6,7 @@ is without waiting for a time to pass.
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -14,11 +15,11 @@ from keptstep.workflows.run import Run
 from keptstep.workflows.values import Result
 
 
-def _hold(gate: str) -> str:
+def _hold(gate: str, told: str = "begun") -> str:
     """Write into the pipe ``gate`` and wait for ever; once ``gate``.go is there, return."""
     if not Path(f"{gate}.go").exists():
         with Path(gate).open("w") as pipe:
-            pipe.write("begun")
+            pipe.write(told)
         threading.Event().wait()
     return "went"
 
@@ -33,6 +34,18 @@ def hold(gate: str) -> str:
 def pay(gate: str) -> str:
     """Hold in a step that must not be repeated."""
     return _hold(gate)
+
+
+@tool(name="demo.where", effect="none", deadline=600)
+def where(gate: str) -> str:
+    """Hold, and tell in which process."""
+    return _hold(gate, str(os.getpid()))
+
+
+@tool(name="demo.die", effect="none", retry=2)
+def die() -> str:
+    """End the process, and every step in it."""
+    os._exit(9)
 
 
 @tool(name="demo.say", effect="none")
@@ -78,6 +91,18 @@ async def holding(run: Run, gate: str) -> Result[str]:
 async def paying(run: Run, gate: str) -> Result[str]:
     """A side effect that holds."""
     return await run.step("pay", pay, gate=gate)
+
+
+@workflow(name="demo.where")
+async def telling(run: Run, gate: str) -> Result[str]:
+    """A step that tells where it holds."""
+    return await run.step("where", where, gate=gate)
+
+
+@workflow(name="demo.die")
+async def dying(run: Run) -> Result[str]:
+    """A step that kills every worker that takes it."""
+    return await run.step("die", die)
 
 
 @workflow(name="demo.fail")
