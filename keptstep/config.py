@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -38,6 +39,10 @@ class Settings:
     #: a Redis server through which worker processes share their steps: redis://, rediss://
     #: or unix://; without one each finds them by itself. May hold a password: never shown.
     redis_url: str = field(default="", repr=False)
+    #: called with a JSON document on stdin when something waits for a person; words as a shell
+    #: splits them, but no shell. May hold a secret, as the address may: never shown.
+    notify_command: str = field(default="", repr=False)
+    notify_url: str = field(default="", repr=False)  #: where that is posted to instead: https://
 
     def __post_init__(self) -> None:
         """Refuse numbers that would make the engine stand still, and what is no address."""
@@ -48,6 +53,9 @@ class Settings:
                 raise BadInput(f"the setting {name} must be above 0, not {value}")
         if self.redis_url:
             _check_address("REDIS_URL", self.redis_url, ("redis", "rediss", "unix"))
+        if self.notify_url:
+            _check_address("NOTIFY_URL", self.notify_url, ("http", "https"), host=True)
+        _check_notify(self.notify_command, self.notify_url)
 
     @property
     def database(self) -> Path:
@@ -85,16 +93,30 @@ class Settings:
         return cls(home=place, **(read | given))
 
 
-def _check_address(name: str, url: str, schemes: tuple[str, ...]) -> None:
+def _check_address(name: str, url: str, schemes: tuple[str, ...], *, host: bool = False) -> None:
     """Refuse what is no address, without quoting it: it may hold a password."""
     try:
         parts = urlsplit(url)
         known = parts.scheme in schemes and (parts.port is None or parts.port > 0)
+        known = known and bool(parts.hostname or not host)
     except ValueError:
         known = False
     if not known:
         begins = " or ".join(f"{scheme}://" for scheme in schemes)
         raise BadInput(f"{PREFIX}{name} must be an address that begins with {begins}") from None
+
+
+def _check_notify(command: str, url: str) -> None:
+    """Refuse a command that cannot be split, and two ways at once: each thing is told once."""
+    if command and url:
+        raise BadInput(f"{PREFIX}NOTIFY_COMMAND and {PREFIX}NOTIFY_URL are both set: keep one")
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        said = str(error).lower()  # about quotes; it quotes nothing
+        raise BadInput(f"{PREFIX}NOTIFY_COMMAND cannot be split into words: {said}") from None
+    if command and not (words and words[0]):
+        raise BadInput(f"{PREFIX}NOTIFY_COMMAND names no program")
 
 
 def _value(name: str, text: str, default: object) -> float | int | str:

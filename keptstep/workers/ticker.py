@@ -13,15 +13,23 @@ log = logging.getLogger(__name__)
 
 
 class Ticker:
-    """Runs ``work`` every ``every`` seconds; ``at_once`` also when it is started."""
+    """Runs ``work`` every ``every`` seconds; ``at_once`` also when it is started, ``at_end``
+    also when it is stopped."""
 
     def __init__(
-        self, name: str, every: float, work: Callable[[], None], *, at_once: bool = False
+        self,
+        name: str,
+        every: float,
+        work: Callable[[], None],
+        *,
+        at_once: bool = False,
+        at_end: bool = False,
     ) -> None:
         self._name = name
         self._every = every
         self._work = work
         self._at_once = at_once
+        self._at_end = at_end
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name=f"keptstep-{name}", daemon=True)
 
@@ -39,6 +47,8 @@ class Ticker:
         if self._at_once:
             self._tick()
         while not self._stop.wait(self._every):
+            self._tick()
+        if self._at_end:
             self._tick()
 
     def _tick(self) -> None:

@@ -25,3 +25,12 @@ def test_a_round_that_raises_is_followed_by_the_next() -> None:
     after = len(rounds)
     threading.Event().wait(0.05)
     assert len(rounds) == after, "once stopped it is over"
+
+
+def test_a_last_round_follows_the_stop_where_it_is_asked_for() -> None:
+    rounds: list[str] = []
+    for name, at_end in (("plain", False), ("last", True)):
+        ticker = Ticker(name, 3600, lambda name=name: rounds.append(name), at_end=at_end)  # type: ignore[misc]
+        ticker.start()
+        ticker.stop()
+    assert rounds == ["last"]
