@@ -18,6 +18,8 @@ POINTS = (
     "claim.before",
     "claim.committed",
     "call.before",
+    "call.entered",
+    "call.acted",
     "call.returned",
     "keep.temporary",
     "keep.renamed",

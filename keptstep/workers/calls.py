@@ -14,6 +14,8 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
+from keptstep.models.points import reach
+
 
 class DeadlinePassed(Exception):
     """The call did not return in time."""
@@ -65,7 +67,10 @@ class Calls:
 
         def work() -> None:
             try:
-                answer.set_result(function(**given))
+                reach("call.entered")
+                value = function(**given)
+                reach("call.acted")
+                answer.set_result(value)
             except BaseException as error:
                 answer.set_exception(error)
 
@@ -82,7 +87,10 @@ class Calls:
         async def limited() -> Any:
             try:
                 async with asyncio.timeout(seconds) as limit:
-                    return await function(**given)
+                    reach("call.entered")
+                    value = await function(**given)
+                    reach("call.acted")
+                    return value
             except TimeoutError:
                 if limit.expired():
                     raise DeadlinePassed from None
