@@ -45,3 +45,16 @@ def test_reading_loads_no_queue(tmp_path: object) -> None:
     _, modules, _ = loaded_by("ls", "--home", f"{tmp_path}/none")
     assert "dramatiq" not in modules
     assert "sqlalchemy" not in modules
+
+
+def test_the_supervisor_loads_no_database_and_no_queue() -> None:
+    """What it does not load cannot fail in it."""
+    script = (
+        "import keptstep.ops.commands.worker, keptstep.ops.supervising, sys; print(*sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    modules = {name.partition(".")[0] for name in run.stdout.split()}
+    assert "typer" in modules
+    assert modules & (HEAVY | {"redis", "pydantic"}) == set()
