@@ -243,6 +243,7 @@ def test_messages_nobody_asks_for_do_not_stay_for_ever(
 ) -> None:
     a = worker("a")
     ring(a, 1, 2)
+    ring(a, 3, tool="send")
     taken(a, free=1)
     for key in client.scan_iter():
         assert 0 < client.ttl(key) <= 86_400, key

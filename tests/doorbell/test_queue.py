@@ -1,63 +1,27 @@
 """One process's queue on a real server: what is rung is run, once, and by whom."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from keptstep import Settings
-from keptstep.models.ids import StepId, TaskId, WorkerId
-from keptstep.workers.broker import StepQueue
-from keptstep.workers.lease_broker.doorbell import Ears, redis_queue
+from keptstep.models.ids import StepId, TaskId
 from keptstep.workers.lease_broker.naming import home_name
 from keptstep.workers.lease_broker.script import Layout
-from keptstep.workers.lease_broker.server import connect
 from tests.doorbell.conftest import step, step_id
+from tests.doorbell.queues import Queues, Ran
 from tests.waiting import until
-
-Open = Callable[..., StepQueue]
-
-
-class Ran:
-    """What a queue ran, in order; `hold` keeps the next runs inside until it is set."""
-
-    def __init__(self) -> None:
-        self.steps: list[int] = []
-        self.hold = threading.Event()
-        self.hold.set()
-        self.during: Callable[[StepId], None] = lambda _step_id: None
-
-    def __call__(self, one: StepId) -> None:
-        self.steps.append(int.from_bytes(one))
-        self.during(one)
-        assert self.hold.wait(30)
 
 
 @pytest.fixture
-def queue(redis_url: str, tmp_path: Path) -> Iterator[Open]:
+def queue(redis_url: str, tmp_path: Path) -> Iterator[Queues]:
     """Return a function that starts a process's queue; all of them share a home."""
-    opened: list[StepQueue] = []
-
-    def opening(
-        ran: Callable[[StepId], None],
-        tools: tuple[str, ...] = ("read",),
-        *,
-        heard: Callable[[TaskId], None] = lambda _task_id: None,
-        workers: int = 4,
-    ) -> StepQueue:
-        settings = Settings.load(tmp_path, {}, redis_url=redis_url, workers=workers)
-        ears = Ears(lambda: tools, ran, heard, lambda: None)
-        made = redis_queue(connect(redis_url), settings, WorkerId(f"w{len(opened)}"), ears)
-        made.start()
-        opened.append(made)
-        return made
-
+    opening = Queues(redis_url, tmp_path)
     yield opening
-    for one in opened:
-        one.stop(1.0)
+    opening.close()
 
 
 @pytest.fixture
@@ -71,7 +35,7 @@ def layout(tmp_path: Path) -> Layout:
     return Layout(home_name(tmp_path))
 
 
-def test_what_is_rung_is_run(queue: Open) -> None:
+def test_what_is_rung_is_run(queue: Queues) -> None:
     ran = Ran()
     ringing = queue(ran)
     for number in range(100):
@@ -80,7 +44,7 @@ def test_what_is_rung_is_run(queue: Open) -> None:
     assert sorted(ran.steps) == list(range(100))
 
 
-def test_another_process_runs_what_this_one_has_no_room_for(queue: Open) -> None:
+def test_another_process_runs_what_this_one_has_no_room_for(queue: Queues) -> None:
     here, there = Ran(), Ran()
     here.hold.clear()
     ringing = queue(here, workers=1)
@@ -92,7 +56,7 @@ def test_another_process_runs_what_this_one_has_no_room_for(queue: Open) -> None
     here.hold.set()
 
 
-def test_a_step_goes_to_a_process_that_knows_its_tool(queue: Open) -> None:
+def test_a_step_goes_to_a_process_that_knows_its_tool(queue: Queues) -> None:
     reads, sends = Ran(), Ran()
     ringing = queue(reads, ("read",))
     for number in range(20):
@@ -104,7 +68,7 @@ def test_a_step_goes_to_a_process_that_knows_its_tool(queue: Open) -> None:
     assert reads.steps == [50]
 
 
-def test_a_step_that_is_rung_while_it_runs_runs_once_more(queue: Open) -> None:
+def test_a_step_that_is_rung_while_it_runs_runs_once_more(queue: Queues) -> None:
     ran = Ran()
     ringing = queue(ran)
 
@@ -121,7 +85,7 @@ def test_a_step_that_is_rung_while_it_runs_runs_once_more(queue: Open) -> None:
 
 
 def test_no_more_is_taken_than_there_are_threads(
-    queue: Open, client: redis.Redis, layout: Layout
+    queue: Queues, client: redis.Redis, layout: Layout
 ) -> None:
     ran = Ran()
     ran.hold.clear()
@@ -146,7 +110,7 @@ def _owners(client: redis.Redis) -> Any:
 
 
 def test_a_message_for_a_step_that_does_not_exist_is_asked_about_once(
-    queue: Open, client: redis.Redis, layout: Layout
+    queue: Queues, client: redis.Redis, layout: Layout
 ) -> None:
     ran = Ran()  # it runs nothing, as a claim that finds no row
     client.zadd(layout.messages("read"), {step(9): 0})
@@ -156,7 +120,7 @@ def test_a_message_for_a_step_that_does_not_exist_is_asked_about_once(
 
 
 def test_ten_thousand_bad_messages_are_refused_and_told_of_once(
-    queue: Open, client: redis.Redis, layout: Layout, caplog: pytest.LogCaptureFixture
+    queue: Queues, client: redis.Redis, layout: Layout, caplog: pytest.LogCaptureFixture
 ) -> None:
     ran = Ran()
     client.zadd(layout.messages("read"), {f"poison {n}": 0 for n in range(10_000)})
@@ -170,7 +134,7 @@ def test_ten_thousand_bad_messages_are_refused_and_told_of_once(
     assert len(caplog.records) <= 2
 
 
-def test_news_reach_the_other_processes(queue: Open) -> None:
+def test_news_reach_the_other_processes(queue: Queues) -> None:
     heard: list[TaskId] = []
     queue(Ran(), heard=heard.append)
     other = queue(Ran())
@@ -184,7 +148,7 @@ def test_news_reach_the_other_processes(queue: Open) -> None:
 
 
 def test_news_that_are_no_ids_are_not_listened_to(
-    queue: Open, client: redis.Redis, layout: Layout
+    queue: Queues, client: redis.Redis, layout: Layout
 ) -> None:
     heard: list[TaskId] = []
     queue(Ran(), heard=heard.append)
@@ -197,15 +161,12 @@ def test_news_that_are_no_ids_are_not_listened_to(
 
 
 def test_homes_that_share_a_server_share_no_messages(
-    queue: Open, redis_url: str, tmp_path: Path
+    queue: Queues, redis_url: str, tmp_path: Path
 ) -> None:
     mine, theirs = Ran(), Ran()
-    other_home = tmp_path / "other"
-    other_home.mkdir()
-    settings = Settings.load(other_home, {}, redis_url=redis_url)
-    ears = Ears(lambda: ("read",), theirs, lambda _: None, lambda: None)
-    other = redis_queue(connect(redis_url), settings, WorkerId("w"), ears)
-    other.start()
+    (tmp_path / "other").mkdir()
+    others = Queues(redis_url, tmp_path / "other")
+    others(theirs)
     try:
         ringing = queue(mine)
         for number in range(20):
@@ -213,26 +174,45 @@ def test_homes_that_share_a_server_share_no_messages(
         until(lambda: len(mine.steps) == 20, "all ran here")
         assert theirs.steps == []
     finally:
-        other.stop(1.0)
+        others.close()
 
 
-def test_what_waits_at_the_end_is_another_process_s_at_once(queue: Open) -> None:
+def test_a_process_that_ends_takes_nothing_more(queue: Queues) -> None:
     here, there = Ran(), Ran()
     here.hold.clear()
-    ending = queue(here, workers=2)
-    for number in range(10):
-        ending.ring(step_id(number), "read")
-    until(lambda: len(here.steps) == 2, "it is busy")
-    stopping = threading.Thread(target=ending.stop, args=(5.0,))
+    ending = queue(here, workers=3)
+    ending.ring(step_id(99), "read")
+    until(lambda: here.steps == [99], "it has something to end")
+    stopping = threading.Thread(target=ending.stop, args=(20.0,))
     stopping.start()
-    queue(there)
-    until(lambda: len(there.steps) == 8, "the other runs the rest, while the first still ends")
-    assert not set(here.steps) & set(there.steps)
+    ringing = queue(there, workers=1)
+    for number in range(8):
+        ringing.ring(step_id(number), "read")
+    until(lambda: len(there.steps) == 8, "the other runs all, while the first still ends")
     here.hold.set()
     stopping.join()
+    assert here.steps == [99]
 
 
-def test_an_actor_that_fails_is_tried_no_more_by_the_queue(queue: Open) -> None:
+def test_a_queue_that_was_stopped_leaves_no_thread_and_no_connection(
+    queue: Queues, client: redis.Redis
+) -> None:
+    before = set(threading.enumerate())
+    stopping = queue(Ran())
+    stopping.ring(step_id(1), "read")
+    until(lambda: len(_connections(client)) == 3, "it has its three connections")
+    stopping.stop(1.0)
+    assert set(threading.enumerate()) <= before
+    until(lambda: _connections(client) == [], "the server sees none of them")
+
+
+def _connections(client: redis.Redis) -> list[Any]:
+    mine = str(client.connection_pool.connection_kwargs["db"])  # others use the same server
+    found = client.client_list()
+    return [one for one in found if one["name"] == "keptstep" and one["db"] == mine]
+
+
+def test_an_actor_that_fails_is_tried_no_more_by_the_queue(queue: Queues) -> None:
     ran = Ran()
 
     def fail(_one: StepId) -> None:

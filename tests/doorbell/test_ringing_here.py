@@ -26,8 +26,10 @@ class Server:
         self.hold = threading.Event()
         self.hold.set()
         self.asked = threading.Event()
+        self.asks = 0
 
     def send(self, ops: Sequence[Op]) -> None:
+        self.asks += 1
         self.asked.set()
         assert self.hold.wait(20)
         if self.error is not None:
@@ -77,6 +79,7 @@ def test_what_was_taken_and_cannot_be_told_comes_back_and_nothing_more_is_taken(
     server.hold.set()
     until(lambda: len(server.back) == 600, "all of them came back")
     assert server.back == [f"{n}" for n in range(600)]
+    assert server.asks == 1, "a server that does not answer is not asked for each batch"
     assert not telling.put(Op("ring", "later", "read"))
     server.error = None
     outage.answered()

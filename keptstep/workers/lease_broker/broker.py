@@ -127,7 +127,6 @@ class LeaseBroker(LocalBroker):
         """It did not begin: somebody else may take it."""
         with self._lock:
             held = self._held.pop(digits)
-        self._slots.give_back()
         self._sender.put(Op("back", digits, held.tool))
 
     def _ring_here(self, ops: Sequence[Op]) -> None:

@@ -14,7 +14,7 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 -- A message taken this lately is not rung again: its taker is about to claim the row.
-local LATELY = math.min(1000, lease / 2)
+local LATELY = math.min(200, lease / 2)
 -- What nobody rings or takes for a day, in milliseconds, is of a step that nobody waits for.
 local DAY = 86400000
 -- Messages that are no ids are thrown away this many at a time for each tool.
