@@ -31,7 +31,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
         "keptstep",
         f"keptstep-{keptstep.__version__}.dist-info",
     }
-    ours = {str(path.relative_to(ROOT)) for path in PACKAGE.rglob("*.py")}
+    code = (path for path in PACKAGE.rglob("*") if path.suffix in {".py", ".lua"})
+    ours = {str(path.relative_to(ROOT)) for path in code}
     assert ours | {"keptstep/py.typed"} <= names
 
 

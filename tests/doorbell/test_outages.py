@@ -1,6 +1,7 @@
 """A dead, stalled, wiped, full or lying Redis costs seconds, never work."""
 
 import logging
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -72,6 +73,23 @@ def test_when_redis_dies_its_steps_go_on_and_delayed_ones_too_and_it_is_used_aga
     until(lambda: through(server, one) == 0, "nothing is left behind")
 
 
+@pytest.mark.chaos
+def test_half_a_minute_without_redis_delays_nothing(own_redis: Start, home: Make) -> None:
+    server = own_redis()
+    one = home(server.url)
+    app, _ = held_up(server, one, 20)
+    server.kill()
+    finish(app, one, 20)
+    for away in range(15):
+        one.calls.clear()
+        one.flaky = set(range(20))
+        assert app.submit(one.fan, count=20, key=f"{away}").result(5).value == TOTAL
+        threading.Event().wait(2.0)
+    server.start()
+    assert app.submit(one.fan, count=20).result(5).value == TOTAL
+
+
+@pytest.mark.slow
 def test_a_stalled_server_holds_nobody_up_for_long(own_redis: Start, home: Make) -> None:
     server = own_redis()
     one = home(server.url)
@@ -83,6 +101,7 @@ def test_a_stalled_server_holds_nobody_up_for_long(own_redis: Start, home: Make)
         server.go_on()
 
 
+@pytest.mark.slow
 def test_a_stalled_server_does_not_hold_up_the_end(own_redis: Start, home: Make) -> None:
     server = own_redis()
     one = home(server.url)
@@ -97,6 +116,7 @@ def test_a_stalled_server_does_not_hold_up_the_end(own_redis: Start, home: Make)
     finish(again, one, 20)
 
 
+@pytest.mark.slow
 def test_a_wiped_server_loses_no_step(own_redis: Start, home: Make) -> None:
     server = own_redis()
     one = home(server.url)
@@ -136,6 +156,7 @@ def test_a_full_server_that_evicts_nothing_is_worked_around(own_redis: Start, ho
     server.client.config_set("maxmemory", "0")
 
 
+@pytest.mark.slow
 def test_connections_that_are_cut_all_the_time_lose_no_step(own_redis: Start, home: Make) -> None:
     server = own_redis()
     one = home(server.url)

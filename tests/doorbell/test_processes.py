@@ -13,8 +13,9 @@ import redis
 
 from keptstep import App, Settings
 from keptstep.models.ids import TaskId
+from keptstep.models.states import TaskStatus
 from tests.doorbell.apps import every_step_once, waiting
-from tests.doorbell.job import fan
+from tests.doorbell.job import fan, poisoned
 from tests.doorbell.server import OwnRedis
 from tests.template import new_database
 from tests.waiting import until
@@ -35,12 +36,13 @@ class Workers:
         new_database(self.home / "keptstep.db")
         self.app = App.open(settings=Settings.load(self.home, {}))
 
-    def start(self, *, redis_url: str | None = None) -> Worker:
+    def start(self, *, redis_url: str | None = None, grace: str = "5") -> Worker:
         """Start one more."""
         given = {
             "COUNTS": str(self.counts),
             "KEPTSTEP_REDIS_URL": self.url if redis_url is None else redis_url,
             "KEPTSTEP_SWEEP": "0.3",
+            "KEPTSTEP_GRACE": grace,
             "KEPTSTEP_WORKERS": "4",
             "PYTHONPATH": str(Path(__file__).parents[2]),
         }
@@ -115,6 +117,40 @@ def test_the_steps_of_a_killed_worker_are_another_s(workers: Workers) -> None:
     assert task.result(50).value == sum(range(12))
     every_step_once(workers.app, task.id, 12)
     assert len(workers.called()) <= 12 + 4, "only what was in the dead one's hands is called again"
+
+
+def test_a_worker_that_is_stopped_gives_its_steps_to_another(workers: Workers) -> None:
+    first = workers.start(grace="0.2")
+    task = workers.app.submit(fan, count=8, seconds=2.0)
+    until(lambda: workers.counts.exists() and len(workers.called()) >= 4, "four are called")
+    workers.start()
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(20) == 0
+    workers.running.remove(first)
+    assert task.result(50).value == sum(range(8))
+    every_step_once(workers.app, task.id, 8)
+    tries = [len(workers.app.store.attempts(step.id)) for step in workers.app.store.steps(task.id)]
+    assert sorted(tries) == [1] * 4 + [2] * 4
+    assert {step.attempts for step in workers.app.store.steps(task.id)} == {1}, "not counted"
+
+
+def test_a_step_that_kills_every_worker_ends_at_its_cap_and_starves_nobody(
+    workers: Workers,
+) -> None:
+    bad = workers.app.submit(poisoned)
+    good = workers.app.submit(fan, count=40, seconds=0.02)
+    workers.start()
+
+    def restart() -> bool:
+        for worker in [one for one in workers.running if one.poll() is not None]:
+            workers.running.remove(worker)
+            workers.start()
+        return bad.task().ended_at is not None
+
+    until(restart, "the step is given up", seconds=50)
+    assert bad.task().status is TaskStatus.FAILED
+    assert workers.called().count(666) == 3
+    assert good.result(20).value == sum(range(40))
 
 
 @pytest.mark.timeout(110)

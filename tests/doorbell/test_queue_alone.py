@@ -36,6 +36,7 @@ def queue(server: OwnRedis, tmp_path: Path) -> Iterator[Queues]:
     opening.close()
 
 
+@pytest.mark.slow
 def test_what_is_rung_while_the_server_stalls_runs_here_and_soon(
     queue: Queues, server: OwnRedis
 ) -> None:
@@ -50,6 +51,7 @@ def test_what_is_rung_while_the_server_stalls_runs_here_and_soon(
     assert sorted(ran.steps) == list(range(11))
 
 
+@pytest.mark.slow
 def test_a_step_that_ends_while_the_server_stalls_frees_its_thread_and_its_message_later(
     queue: Queues, server: OwnRedis, tmp_path: Path
 ) -> None:

@@ -3,13 +3,17 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from keptstep.workers.lease_broker.bells import Bells
 from keptstep.workers.lease_broker.consumer import BLOCK
 from keptstep.workers.lease_broker.script import Op
 from tests.doorbell.apps import Home
 from tests.doorbell.conftest import LAYOUT, step, step_id
+from tests.doorbell.queues import Queues, Ran
 from tests.doorbell.server import OwnRedis
 from tests.waiting import until
 
@@ -79,6 +83,26 @@ def test_a_run_uses_few_commands_and_none_that_looks_at_every_key(
     assert seen & {"keys", "scan", "sort", "flushall", "flushdb", "config|set"} == set()
 
 
+def test_a_server_of_a_cluster_takes_every_call(own_redis: Start, tmp_path: Path) -> None:
+    server = own_redis(cluster_enabled="yes")
+    ask: Any = server.client.execute_command
+    ask("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+    until(lambda: "cluster_state:ok" in str(ask("CLUSTER", "INFO")), "the cluster is up")
+    ran = Ran()
+    queues = Queues(server.url, tmp_path)
+    try:
+        ringing = queues(ran, ("read", "send"))
+        for number in range(20):
+            ringing.ring(step_id(number), ("read", "send")[number % 2])
+        until(lambda: len(ran.steps) == 20, "all ran")
+        (home,) = {key.split(b"}")[0] for key in server.client.scan_iter()}
+        assert home.startswith(b"keptstep1:{")
+        until(lambda: server.commands().get("zrem") == 20, "all went through the server")
+    finally:
+        queues.close()
+
+
+@pytest.mark.slow
 def test_an_idle_worker_asks_less_than_ten_times_a_second(
     own_redis: Start, home: Callable[[str], Home]
 ) -> None:

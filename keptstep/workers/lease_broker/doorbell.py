@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ from keptstep.workers.lease_broker.server import address, connect, refuse_unfit
 
 if TYPE_CHECKING:
     import redis
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ def fit_server(settings: Settings, now: Callable[[], float]) -> redis.Redis:
     """
     client = connect(settings.redis_url)
     refuse_unfit(client, now)
+    log.info("steps are shared through Redis at %s", address(settings.redis_url))
     return client
 
 
