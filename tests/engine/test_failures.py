@@ -301,3 +301,28 @@ def test_a_workflow_function_that_will_not_be_cancelled_does_not_hold_up_the_end
     app.submit(stubborn)
     assert entered.wait(20)
     app.close(grace=0.2)
+
+
+def test_a_time_out_of_the_tool_s_own_is_an_exception_like_any_other(
+    app: App, registry: Registry
+) -> None:
+    from tenacity import wait_none
+
+    from keptstep import RetryPolicy
+
+    called: list[int] = []
+
+    async def slow_site() -> int:
+        called.append(1)
+        if len(called) == 1:
+            raise TimeoutError
+        return 7
+
+    task = run_one(
+        app, registry, slow_site, effect="none", retry=RetryPolicy(attempts=2, wait=wait_none())
+    )
+    assert wait_for(app, task, StepStatus.DONE, StepStatus.FAILED).status is StepStatus.DONE
+    assert [attempt.outcome for attempt in app.store.attempts(app.store.steps(task)[0].id)] == [
+        "failed",
+        "done",
+    ]
