@@ -1,6 +1,7 @@
 """A Redis server of a test's own, to be killed, stalled, limited and restarted."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -35,7 +36,8 @@ class OwnRedis:
         log = (self._folder / "redis.log").open("ab")
         with log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        until(self.answers, "the redis-server answers")
+        until(lambda: self._ended() or self.answers(), "the redis-server answers")
+        assert not self._ended(), (self._folder / "redis.log").read_text()
 
     def answers(self) -> bool:
         """Whether it can be talked to."""
@@ -72,12 +74,25 @@ class OwnRedis:
         stats: dict[str, Any] = self.client.info("commandstats")
         return {name.removeprefix("cmdstat_"): row["calls"] for name, row in stats.items()}
 
+    def _ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
     def _signal(self, number: int) -> None:
         assert self._process is not None
         os.kill(self._process.pid, number)
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Return a free port below those the system gives to clients.
+
+    Among those, a client that looks for a dead server could connect to itself. A cluster also
+    needs the port 10,000 above.
+    """
+    for port in random.sample(range(12_000, 22_000), 100):
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no port is free")
