@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Effect
 from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
@@ -168,12 +169,19 @@ class Failure:
     text: NewArtifact | None = None  #: recorded together with the failure
 
 
+class Bell(NamedTuple):
+    """A step to ring for, and the tool by which a worker knows whether it can run it."""
+
+    step_id: StepId
+    tool: str
+
+
 @dataclass(frozen=True, slots=True)
 class Settled:
     """What a verb on a step changed, and who has to be told after the commit."""
 
     step: Step
-    readied: tuple[StepId, ...] = ()  #: steps whose last need this was: ring them
+    readied: tuple[Bell, ...] = ()  #: steps whose last need this was: ring them
     task_due: bool = False  #: the task's advance became due, or its holder has news: ring it
 
 
@@ -181,7 +189,7 @@ class Settled:
 class Due:
     """What may be claimed now and so deserves a ring."""
 
-    steps: tuple[StepId, ...]
+    steps: tuple[Bell, ...]
     tasks: tuple[TaskId, ...]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from keptstep.models.artifacts import BYTES_TYPE, ArtifactClass, ArtifactRef, Effect
 from keptstep.models.canonical import Arguments, sha256
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, WorkerId, uuid7
-from keptstep.models.records import Failure, Kept, NewArtifact, NewStep, NewTask, Step
+from keptstep.models.records import Bell, Failure, Kept, NewArtifact, NewStep, NewTask, Step
 from keptstep.models.states import StepStatus
 
 #: Milliseconds: ids of a later number sort after those of an earlier one.
@@ -26,6 +26,11 @@ def identity(kind: str, number: int | None = None) -> bytes:
     """
     number = next(_numbers) if number is None else number
     return uuid7(_EPOCH + number, hashlib.sha256(f"{kind}{number}".encode()).digest()[:10])
+
+
+def bell(step: Step) -> Bell:
+    """Return what a store says of a step that deserves a ring."""
+    return Bell(step.id, step.tool)
 
 
 def new_task(number: int | None = None, **values: Any) -> NewTask:

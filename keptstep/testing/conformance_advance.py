@@ -8,7 +8,7 @@ from keptstep.models.events import EventKind
 from keptstep.models.ids import TaskId
 from keptstep.models.records import Task, TaskLease
 from keptstep.models.states import TaskStatus
-from keptstep.testing.builders import failure, identity, new_step, new_task, payload
+from keptstep.testing.builders import bell, failure, identity, new_step, new_task, payload
 from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite, read_out, refused
 
 
@@ -247,14 +247,14 @@ class AdvanceSuite(StoreSuite):
         assert self.store.due().steps == ()
         assert self.store.claim_step(step.id, BOB, LEASE) is None
         self.store.reopen_task(lease.task.id, "kim", "again")
-        assert self.store.due().steps == (step.id,)
+        assert self.store.due().steps == (bell(step),)
         assert self.claim(step).token == 1
 
     def test_the_ready_steps_of_a_blocked_task_go_on(self) -> None:
         lease = self.advance()
         (step,) = self.store.plan(lease, [new_step()])
         self.store.block_task(lease, failure())
-        assert self.store.due().steps == (step.id,)
+        assert self.store.due().steps == (bell(step),)
         assert self.claim(step).token == 1
 
     def test_a_blocked_task_hears_of_its_steps_without_going_on(self) -> None:

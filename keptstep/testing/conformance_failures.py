@@ -8,7 +8,7 @@ from keptstep.models.errors import IllegalMove, NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId
 from keptstep.models.states import StepStatus, TaskStatus
-from keptstep.testing.builders import failure, identity, new_step, payload
+from keptstep.testing.builders import bell, failure, identity, new_step, payload
 from keptstep.testing.conformance_base import ANN, LEASE, StoreSuite, refused
 
 
@@ -135,7 +135,7 @@ class DeadLetterSuite(StoreSuite):
         assert (task.status, task.attempts, task.ended_at) == (TaskStatus.READY, 0, None)
         kinds = [event.kind for event in self.store.events(task.id)][-2:]
         assert kinds == [EventKind.TASK_REOPENED, EventKind.STEP_REQUEUED]
-        assert self.store.due().steps == (step.id,)
+        assert self.store.due().steps == (bell(step),)
 
 
 class UncertainSuite(StoreSuite):
@@ -203,4 +203,4 @@ class ReleaseSuite(StoreSuite):
         lease = self.running()
         self.clock.set_back(7200)
         self.store.release(lease)
-        assert lease.step.id in self.store.due().steps
+        assert bell(lease.step) in self.store.due().steps

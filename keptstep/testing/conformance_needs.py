@@ -6,7 +6,7 @@ from __future__ import annotations
 from keptstep.models.events import EventKind
 from keptstep.models.records import Step
 from keptstep.models.states import STEP_FINAL, StepStatus
-from keptstep.testing.builders import failure, new_step, payload
+from keptstep.testing.builders import bell, failure, new_step, payload
 from keptstep.testing.conformance_base import StoreSuite, at_once
 
 
@@ -24,11 +24,11 @@ class NeedsSuite(StoreSuite):
     def test_the_last_need_readies_the_step_in_its_own_transaction(self) -> None:
         a, b, c, d = self._diamond()
         settled = self.store.finish(self.claim(a), payload())
-        assert settled.readied == (b.id, c.id)
+        assert settled.readied == (bell(b), bell(c))
         assert self.store.finish(self.claim(b), payload()).readied == ()
         assert self.store.step(d.id).status is StepStatus.PENDING
         self.clock.advance(7)
-        assert self.store.finish(self.claim(c), payload()).readied == (d.id,)
+        assert self.store.finish(self.claim(c), payload()).readied == (bell(d),)
         ready = self.store.step(d.id)
         assert (ready.status, ready.due_at) == (StepStatus.READY, self.clock.now())
         assert self.kinds(d.task_id, d.id) == [EventKind.STEP_PLANNED, EventKind.STEP_READIED]
@@ -94,7 +94,7 @@ class NeedsSuite(StoreSuite):
         leases, store = [self.claim(step) for step in steps], self.store
 
         def finish(number: int) -> bool:
-            return store.finish(leases[number], payload(f"{number}")).readied == (join.id,)
+            return store.finish(leases[number], payload(f"{number}")).readied == (bell(join),)
 
         assert sum(at_once(finish, 8)) == 1
         assert self.store.step(join.id).status is StepStatus.READY

@@ -8,7 +8,7 @@ from keptstep.models.events import EventKind
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId
 from keptstep.models.records import Due
 from keptstep.models.states import StepStatus
-from keptstep.testing.builders import failure, identity, new_step, payload
+from keptstep.testing.builders import bell, failure, identity, new_step, payload
 from keptstep.testing.conformance_base import StoreSuite, refused
 
 
@@ -38,7 +38,7 @@ class ReadSuite(StoreSuite):
         self.store.plan(theirs, [new_step()])
         waiting = self.submit()
         due = self.store.due(only=[mine.task.id])
-        assert (due.steps, due.tasks) == ((step.id,), ())
+        assert (due.steps, due.tasks) == ((bell(step),), ())
         assert self.store.due(only=[waiting.id]).tasks == (waiting.id,)
         assert self.store.due(only=[]) == Due((), ())
 
@@ -47,7 +47,7 @@ class ReadSuite(StoreSuite):
         (step,) = self.store.plan(advance, [new_step()])
         waiting = self.submit()
         known = self.store.due(tools=[step.tool], workflows=[waiting.workflow])
-        assert (known.steps, known.tasks) == ((step.id,), (waiting.id,))
+        assert (known.steps, known.tasks) == ((bell(step),), (waiting.id,))
         assert self.store.due(tools=["other"], workflows=["other"]) == Due((), ())
         assert self.store.due(tools=[], workflows=[]) == Due((), ())
 
@@ -162,10 +162,10 @@ class ReadSuite(StoreSuite):
         self.store.retry(sooner, failure(), 10.0)
         assert self.store.due().steps == ()
         self.clock.advance(10)
-        assert self.store.due().steps == (sooner.step.id,)
+        assert self.store.due().steps == (bell(sooner.step),)
         self.clock.advance(10)
-        assert self.store.due().steps == (sooner.step.id, later.step.id)
-        assert self.store.due(limit=1).steps == (sooner.step.id,)
+        assert self.store.due().steps == (bell(sooner.step), bell(later.step))
+        assert self.store.due(limit=1).steps == (bell(sooner.step),)
 
     def test_due_tells_of_tasks_too(self) -> None:
         ready, held = self.submit(), self.advance()

@@ -11,7 +11,7 @@ from keptstep.models.errors import IllegalMove
 from keptstep.models.events import EventKind
 from keptstep.models.records import Settled, Step, StepLease
 from keptstep.models.states import StepStatus, TaskStatus
-from keptstep.testing.builders import failure, new_step, new_task, payload
+from keptstep.testing.builders import bell, failure, new_step, new_task, payload
 from keptstep.testing.conformance_base import ANN, BOB, LEASE, StoreSuite, at_once, refused
 
 _AGAIN = Run("the lease ended")
@@ -113,7 +113,7 @@ class RecoverSuite(StoreSuite):
         settled = self._recover(lease, _FORWARD)
         assert (settled.step.status, settled.step.artifact_id) == (StepStatus.DONE, kept.ref.id)
         assert settled.step.token == lease.token + 1, "the late worker is fenced"
-        assert (settled.readied, settled.task_due) == ((b.id,), True)
+        assert (settled.readied, settled.task_due) == ((bell(b),), True)
         task = self.store.task(a.task_id)
         assert (task.status, task.due_at) == (TaskStatus.READY, self.clock.now())
 

@@ -68,8 +68,8 @@ class Sweeper:
             tools=list(self._registry.tools),
             workflows=list(self._registry.workflows),
         )
-        for step_id in due.steps:
-            self._doorbell.ring_step(step_id)
+        for bell in due.steps:
+            self._doorbell.ring_step(*bell)
         for task_id in due.tasks:
             self._doorbell.ring_task(task_id)
         self._also()

@@ -96,9 +96,9 @@ class LocalWorker:
         self._keeper.start()
         self._sweeper.start()
 
-    def ring_step(self, step_id: StepId, tool: str = "") -> None:
+    def ring_step(self, step_id: StepId, tool: str) -> None:
         """A step may be ready."""
-        self._queue.ring(step_id, tool or self._store.step(step_id).tool)
+        self._queue.ring(step_id, tool)
 
     def ring_task(self, task_id: TaskId) -> None:
         """A task's advance may be due, or its holder may have news."""

@@ -61,11 +61,11 @@ class Checkpoint:
     def tell(self, settled: Settled) -> None:
         """Ring for what a settled step made due."""
         reach("show")
-        for step_id in settled.readied:
-            self._doorbell.ring_step(step_id)
+        for bell in settled.readied:
+            self._doorbell.ring_step(*bell)
         again = settled.step.status is StepStatus.READY
         if again and settled.step.due_at <= self._store.now():
-            self._doorbell.ring_step(settled.step.id)
+            self._doorbell.ring_step(settled.step.id, settled.step.tool)
         if settled.task_due or settled.step.status is StepStatus.UNCERTAIN:
             reach("ring.task")
             self._doorbell.ring_task(settled.step.task_id)

@@ -197,7 +197,7 @@ class LiveRun:
                 self._waiting[step.id] = future
         reach("ring.step")
         for step in planned:
-            self._services.doorbell.ring_step(step.id)
+            self._services.doorbell.ring_step(step.id, step.tool)
 
     def _write(self, wanted: list[_Wanted]) -> list[Step]:
         reach("plan.before")

@@ -90,7 +90,7 @@ class CallFailed(Exception):
 class Doorbell(Protocol):
     """Tells workers that there may be work. May lose, repeat or reorder rings without harm."""
 
-    def ring_step(self, step_id: StepId) -> None:
+    def ring_step(self, step_id: StepId, tool: str) -> None:
         """A step may be ready."""
         ...
 

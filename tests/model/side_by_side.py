@@ -172,8 +172,8 @@ class SideBySide(RuleBasedStateMachine):
             for found in orphans:
                 self.carry_out(found)
             due = self.both(lambda store: store.due()).steps
-            for step_id in due:
-                self.claim_and_finish(step_id, living)
+            for bell in due:
+                self.claim_and_finish(bell.step_id, living)
         assert self.both(lambda store: store.orphans([])) == []
         for store in self.stores:
             for task_id in self.task_ids:

@@ -178,7 +178,7 @@ class StoreMachine(SideBySide):
 
     # -- steps -------------------------------------------------------------------------------
     def claim_step(self, pick: int, worker: WorkerId, anything: bool) -> None:
-        due = self.stores[0].due().steps
+        due = [bell.step_id for bell in self.stores[0].due().steps]
         among = self.step_ids if anything or not due else due
         step_id = among[pick % len(among)]
         lease = self.both(lambda store: store.claim_step(step_id, worker, LEASE))

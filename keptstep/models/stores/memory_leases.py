@@ -8,7 +8,7 @@ from keptstep.models.decisions import Block, Decision, Fail, LeaveAlone, Run
 from keptstep.models.errors import IllegalMove
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, WorkerId
-from keptstep.models.records import Due, Lost, Settled, Step, Task
+from keptstep.models.records import Bell, Due, Lost, Settled, Step, Task
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.models.stores.memory_data import Change, MemoryBase, claimable, ref_facts, used_up
 from keptstep.models.stores.memory_steps import settle_done, settle_failed, settle_uncertain
@@ -102,7 +102,7 @@ class LeaseVerbs(MemoryBase):
             ]
             steps.sort(key=lambda s: (s.due_at, s.id))
             tasks.sort(key=lambda t: (t.due_at, t.id))
-            return Due(tuple(s.id for s in steps[:limit]), tuple(t.id for t in tasks[:limit]))
+            return Due(tuple(Bell(s.id, s.tool) for s in steps[:limit]), tuple(t.id for t in tasks[:limit]))
 
 
 def _renew_step(change: Change, step_id: StepId, worker: WorkerId, until: float) -> bool:

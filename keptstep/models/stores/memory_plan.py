@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from keptstep.models.errors import BadInput, DuplicateStep
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, short
-from keptstep.models.records import NewStep, Step, TaskLease
+from keptstep.models.records import Bell, NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus
 from keptstep.models.stores.memory_data import Change, MemoryBase, check_literal
 
@@ -38,7 +38,7 @@ class PlanVerbs(MemoryBase):
             return [change.tables.steps[step_id] for step_id in planned]
 
 
-def ready_dependants(change: Change, step_id: StepId) -> tuple[StepId, ...]:
+def ready_dependants(change: Change, step_id: StepId) -> tuple[Bell, ...]:
     """Ready the pending steps whose last need this was, by position."""
     tables = change.tables
     readied = [
@@ -49,7 +49,7 @@ def ready_dependants(change: Change, step_id: StepId) -> tuple[StepId, ...]:
     for step in readied:
         change.set_step(step.id, status=StepStatus.READY, due_at=change.now)
         change.log_step(step, EventKind.STEP_READIED, None)
-    return tuple(step.id for step in readied)
+    return tuple(Bell(step.id, step.tool) for step in readied)
 
 
 def cancel_dependants(change: Change, ended: Step) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 from keptstep.models.errors import BadInput, DuplicateStep
 from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId
-from keptstep.models.records import NewStep, Step, TaskLease
+from keptstep.models.records import Bell, NewStep, Step, TaskLease
 from keptstep.models.states import STEP_FINISHED, StepStatus, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared
@@ -89,7 +89,7 @@ _READY = (
         ~_UNMET,
     )
     .values(status=StepStatus.READY, due_at=bindparam("time"))
-    .returning(STEP.c.id)
+    .returning(STEP.c.id, STEP.c.tool)
 )
 _CANCEL = (
     update(STEP)
@@ -126,15 +126,16 @@ def plan(tx: Tx, lease: TaskLease, steps: Sequence[NewStep], max_steps: int) -> 
     return [as_step(row, sorted(set(new.needs))) for row, new in rows_and_news]
 
 
-def ready_dependents(tx: Tx, done: StepId, log: Log) -> tuple[StepId, ...]:
+def ready_dependents(tx: Tx, done: StepId, log: Log) -> tuple[Bell, ...]:
     """Make the steps ready whose last need was ``done``."""
     waiting = ids(_DEPENDENTS.run(tx.connection, need=done).scalars())
-    moved: set[bytes] = set()
+    moved: dict[bytes, str] = {}
     for some in chunks(waiting):
-        moved.update(tx.connection.execute(_READY, {"waiting": some, "time": tx.now}).scalars())
-    readied = [step_id for step_id in waiting if step_id in moved]
-    for step_id in readied:
-        log.add(EventKind.STEP_READIED, step_id)
+        rows = tx.connection.execute(_READY, {"waiting": some, "time": tx.now})
+        moved.update((row.id, row.tool) for row in rows)
+    readied = [Bell(step_id, moved[step_id]) for step_id in waiting if step_id in moved]
+    for bell in readied:
+        log.add(EventKind.STEP_READIED, bell.step_id)
     return tuple(readied)
 
 

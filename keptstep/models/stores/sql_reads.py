@@ -19,7 +19,7 @@ from keptstep.models.ids import (
     WorkerId,
     is_fragment,
 )
-from keptstep.models.records import Attempt, Due, Step, Task
+from keptstep.models.records import Attempt, Bell, Due, Step, Task
 from keptstep.models.states import STEP_FINISHED, STEP_UNFINISHED, TASK_UNFINISHED
 from keptstep.models.stores.prepared import Prepared, one_of
 from keptstep.models.stores.sql_changes import FINISHING, task_unfinished
@@ -65,7 +65,7 @@ _ARTIFACT = Prepared(select(ARTIFACT).where(ARTIFACT.c.id == bindparam("artifact
 _TASK = Prepared(select(TASK).where(TASK.c.id == bindparam("task")))
 # The status stands in the text of the statement, so that the partial index fits.
 _DUE_STEPS = (
-    select(STEP.c.id)
+    select(STEP.c.id, STEP.c.tool)
     .where(
         STEP.c.status == literal_column("'ready'"),
         STEP.c.due_at <= bindparam("time"),
@@ -203,7 +203,7 @@ def due(
         tasks = tasks.where(TASK.c.workflow.in_(list(workflows)))
     given = {"time": now, "many": limit}
     return Due(
-        tuple(StepId(i) for i in connection.execute(steps, given).scalars()),
+        tuple(Bell(StepId(i), tool) for i, tool in connection.execute(steps, given)),
         tuple(TaskId(i) for i in connection.execute(tasks, given).scalars()),
     )
 
