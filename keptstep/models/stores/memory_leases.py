@@ -102,7 +102,10 @@ class LeaseVerbs(MemoryBase):
             ]
             steps.sort(key=lambda s: (s.due_at, s.id))
             tasks.sort(key=lambda t: (t.due_at, t.id))
-            return Due(tuple(Bell(s.id, s.tool) for s in steps[:limit]), tuple(t.id for t in tasks[:limit]))
+            return Due(
+                tuple(Bell(s.id, s.tool) for s in steps[:limit]),
+                tuple(t.id for t in tasks[:limit]),
+            )
 
 
 def _renew_step(change: Change, step_id: StepId, worker: WorkerId, until: float) -> bool:
