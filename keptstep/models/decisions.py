@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,11 @@ class Retry:
 
 
 Decision = Run | Block | Fail | LeaveAlone
+
+
+class Verdict(StrEnum):
+    """A person's answer to an uncertain step (D3)."""
+
+    HAPPENED = "happened"  #: it is done, with what evidence there is
+    DID_NOT_HAPPEN = "did not happen"  #: it may run again
+    ABANDON = "abandon"  #: it is given up, whatever happened

@@ -13,6 +13,7 @@ KeptstepError
     IllegalMove         a status change the table does not have
     LeaseLost           the attempt's token is no longer current: somebody else goes on
     TaskBlocked         the task waits for an operator
+    VerdictTooEarly     the old holder of an uncertain step may still act (D4)
     PlanDifference      a step known by name came back with another tool or input
   Outcomes a caller asked for
     StepFailed          a step is failed for good
@@ -81,6 +82,14 @@ class LeaseLost(KeptstepError):
 
 class TaskBlocked(KeptstepError):
     """The task stopped for an operator."""
+
+
+class VerdictTooEarly(KeptstepError):
+    """A verdict is refused while the old holder may still act (D4); ``seconds`` until it may."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class PlanDifference(KeptstepError):

@@ -27,6 +27,8 @@ class EventKind(StrEnum):
     TASK_FAILED = "task_failed"
     TASK_CANCELLED = "task_cancelled"
     TASK_REOPENED = "task_reopened"  #: a person set it going again
+    TASK_PAUSED = "task_paused"  #: a person: nothing of it is begun
+    TASK_UNPAUSED = "task_unpaused"
 
     STEP_PLANNED = "step_planned"
     STEP_READIED = "step_readied"  #: its last need is done
@@ -36,6 +38,7 @@ class EventKind(StrEnum):
     STEP_RELEASED = "step_released"  #: a planned shutdown gave it back; not an attempt
     STEP_RECLAIMED = "step_reclaimed"  #: the holder died or its lease ended
     STEP_REQUEUED = "step_requeued"  #: a person set it going again
+    STEP_SETTLED = "step_settled"  #: a verdict on an uncertain step (D3)
     STEP_CANCELLED = "step_cancelled"
     LATE_RESULT = "late_result"  #: kept as evidence, never shown (D18)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from keptstep.models.artifacts import ArtifactClass, ArtifactRef, Effect
+from keptstep.models.decisions import Verdict
 from keptstep.models.ids import ArtifactId, ConversationId, Sha256, StepId, TaskId, WorkerId
 from keptstep.models.states import StepStatus, TaskStatus
 
@@ -46,6 +47,7 @@ class Task:
     error: Kept | None
     created_at: float
     ended_at: float | None
+    paused_at: float | None = None  #: a person paused it: nothing of it is begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,16 @@ class NewStep:
     max_attempts: int = 3
     deadline: float = 1800.0  #: seconds (D6)
     needs: tuple[StepId, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A verdict, who gives it and why; ``happened`` brings the evidence, which is the result."""
+
+    verdict: Verdict
+    by: str
+    why: str
+    evidence: NewArtifact | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ class TaskRow(Row, table=True):
     error_id: bytes | None = _id(null=True)
     created_at: float = _number()
     ended_at: float | None = _number(null=True)
+    paused_at: float | None = _number(null=True)
 
 
 class StepRow(Row, table=True):

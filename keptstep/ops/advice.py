@@ -68,5 +68,12 @@ def about_step(session: Session, step: Step) -> Iterator[Advice]:
         yield Advice(text, f"the last error of {step.name} in full")
     if step.status is StepStatus.DONE and step.artifact_id is not None:
         yield Advice(session.command("read", short(step.artifact_id)), "its result")
+    elif step.status is StepStatus.UNCERTAIN:
+        happened = session.command("settle", which, "--happened", *_BY)
+        yield Advice(happened, "you found that it happened; --evidence FILE becomes its result")
+        yield Advice(
+            session.command("settle", which, "--did-not-happen", *_BY), "let it run again"
+        )
+        yield Advice(session.command("settle", which, "--abandon", *_BY), "give it up")
     elif step.status is StepStatus.FAILED:
-        yield Advice(session.command("requeue", which, *_BY), f"try {step.name} again")
+        yield Advice(session.command("retry", which, *_BY), f"try {step.name} again")

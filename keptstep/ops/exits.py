@@ -18,6 +18,7 @@ from keptstep.models.errors import (
     StoreError,
     TaskBlocked,
     TaskFailed,
+    VerdictTooEarly,
 )
 
 
@@ -62,6 +63,7 @@ _CODES: tuple[tuple[type[KeptstepError], ExitCode], ...] = (
     (StepFailed, ExitCode.FAILED),
     (TaskBlocked, ExitCode.BLOCKED),
     (PlanDifference, ExitCode.BLOCKED),
+    (VerdictTooEarly, ExitCode.BLOCKED),
     (BadInput, ExitCode.USAGE),
     (KeyConflict, ExitCode.USAGE),
     (IllegalMove, ExitCode.USAGE),

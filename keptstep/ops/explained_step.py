@@ -102,13 +102,20 @@ def _attempt_facts(attempts: list[Attempt], now: float) -> Iterator[tuple[str, s
 def _obstacles(facts: Facts, step: Step, task: Task) -> Iterator[str]:
     """Yield what keeps a step back beside its own row."""
     if step.status is StepStatus.UNCERTAIN:
-        yield f"{unsettled(step)}; this version has no command to record the answer yet"
+        yield unsettled(step)
+        yield from _too_early(facts, step)
     if step.status in STEP_UNFINISHED and step.tool not in facts.known.tools:
         yield f"{unknown_tool(step)}: {IMPORT}"
     if step.status is StepStatus.READY and not facts.workers:
         yield NO_WORKER
     if step.status in STEP_UNFINISHED and task.status in TASK_FINISHED:
         yield f"its task is {task.status}: nothing of it runs any more"
+
+
+def _too_early(facts: Facts, step: Step) -> Iterator[str]:
+    left = facts.verdict_wait(step)
+    if left > 0:
+        yield f"its old worker may still be at it: no verdict for another {span(left)}"
 
 
 def _moment(seconds: float, now: float) -> str:

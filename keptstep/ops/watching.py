@@ -147,6 +147,13 @@ def _to(status: StepStatus, mark: Mark, lead: str) -> Callable[[Watched, Event],
     return news
 
 
+def _settled(step: Watched, event: Event) -> Line:
+    # What the verdict makes of the step is told by the next event, if it is not ready again.
+    step.status, step.due_at = _S.READY, event.at
+    verdict = event.data.get("verdict", "settled")
+    return Line(event.at, Mark.NOTE, step.name, f"settled: {verdict}, {_why(event.data)}")
+
+
 _STEP_NEWS: dict[EventKind, Callable[[Watched, Event], Line | None]] = {
     _K.TOOL_CALL_STARTED: _started,
     _K.TOOL_RESULT_PERSISTED: _done,
@@ -156,6 +163,7 @@ _STEP_NEWS: dict[EventKind, Callable[[Watched, Event], Line | None]] = {
     _K.STEP_RELEASED: _to(_S.READY, Mark.NOTE, "given back, not counted as a try"),
     _K.STEP_RECLAIMED: _to(_S.READY, Mark.WARNING, "taken back"),
     _K.STEP_REQUEUED: _to(_S.READY, Mark.NOTE, "set going again"),
+    _K.STEP_SETTLED: _settled,
     _K.STEP_CANCELLED: _to(_S.CANCELLED, Mark.NOTE, "cancelled"),
 }
 

@@ -21,6 +21,7 @@ from keptstep.testing.conformance_plan import PlanSuite
 from keptstep.testing.conformance_reads import ReadSuite
 from keptstep.testing.conformance_recovery import OrphanSuite, RecoverSuite, RecoverTasksSuite
 from keptstep.testing.conformance_submit import SubmitSuite
+from keptstep.testing.conformance_verdicts import VerdictSuite
 
 TASK_STORE_SUITES: tuple[type[StoreSuite], ...] = (
     SubmitSuite,
@@ -34,6 +35,7 @@ TASK_STORE_SUITES: tuple[type[StoreSuite], ...] = (
     RetrySuite,
     DeadLetterSuite,
     UncertainSuite,
+    VerdictSuite,
     ReleaseSuite,
     NeedsSuite,
     OrphanSuite,

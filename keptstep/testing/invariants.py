@@ -26,6 +26,7 @@ _STEP_AFTER = {
     _K.STEP_RELEASED: _S.READY,
     _K.STEP_RECLAIMED: _S.READY,
     _K.STEP_REQUEUED: _S.READY,
+    _K.STEP_SETTLED: _S.READY,  # what else a verdict makes of a step is the next event
     _K.STEP_FAILED: _S.FAILED,
     _K.STEP_UNCERTAIN: _S.UNCERTAIN,
     _K.STEP_CANCELLED: _S.CANCELLED,

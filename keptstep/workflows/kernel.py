@@ -12,7 +12,7 @@ from enum import StrEnum
 from keptstep.models.artifacts import Effect
 from keptstep.models.decisions import Block, Decision, Fail, LeaveAlone, Retry, Run
 from keptstep.models.ids import StepId
-from keptstep.models.records import Step
+from keptstep.models.records import Attempt, Step
 from keptstep.models.states import STEP_FINISHED, StepStatus
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "resume_decision",
     "runnable_steps",
     "verdict_needed",
+    "verdict_wait",
 ]
 
 
@@ -69,6 +70,22 @@ def verdict_needed(steps: Iterable[Step]) -> Step | None:
         return None
     uncertain = (step for step in unfinished if step.status is StepStatus.UNCERTAIN)
     return min(uncertain, key=lambda step: step.position, default=None)
+
+
+def verdict_wait(
+    step: Step, last: Attempt | None, now: float, *, holder_dead: bool = False
+) -> float:
+    """Return the seconds until a verdict on an uncertain step may be given, 0 for now (D4).
+
+    While the old holder may live it may still act, and what a person saw is then not the last
+    word. It cannot when it said itself how its call ended, is proven dead, or when the step's
+    deadline passed. ``last`` is the newest attempt.
+    """
+    said_so = last is not None and last.error is not None
+    died = last is not None and last.outcome == "died"
+    if last is None or said_so or died or holder_dead:
+        return 0.0
+    return max(last.started_at + step.deadline - now, 0.0)
 
 
 def resume_decision(

@@ -26,6 +26,7 @@ from keptstep.models.records import (
     NewArtifact,
     NewStep,
     NewTask,
+    Ruling,
     Settled,
     Step,
     StepLease,
@@ -160,6 +161,16 @@ class TaskStore(Protocol):
 
         A task that failed is reopened in the same transaction. Raises ``IllegalMove`` when the
         step is not failed, or its task is done or cancelled.
+        """
+        ...
+
+    def settle(self, found: Step, ruling: Ruling) -> Settled:
+        """Carry out a verdict on an uncertain step, with its event (D3).
+
+        ``happened``: done, with the evidence as its result. ``did not happen``: ready again with
+        fresh attempts, or failed when its task is over. ``abandon``: failed, and what needs it
+        is cancelled. Raises ``IllegalMove`` when the step is not uncertain any more or was
+        started again since it was read; ``BadInput`` for ``happened`` without evidence.
         """
         ...
 

@@ -20,7 +20,7 @@ READING = [
     ("read", "ab"),
     ("resume",),
     ("resume", "ab"),
-    ("requeue", "ab", "--by", "me", "--why", "because"),
+    ("retry", "ab", "--by", "me", "--why", "because"),
 ]
 WRITING = [("migrate",), ("worker",), ("research", "what?", "--source", ".")]
 
@@ -126,10 +126,10 @@ def test_a_database_damaged_in_its_middle_ends_with_5(
 
 def test_migrate_says_from_where_to_where(inside: Command, home: Path) -> None:
     first, second = inside("migrate", "--json"), inside("migrate", "--json")
-    assert (first.code, first.document) == (0, {"home": str(home), "from": 0, "to": 1})
-    assert (second.code, second.document) == (0, {"home": str(home), "from": 1, "to": 1})
+    assert (first.code, first.document) == (0, {"home": str(home), "from": 0, "to": HEAD})
+    assert (second.code, second.document) == (0, {"home": str(home), "from": HEAD, "to": HEAD})
     assert home.stat().st_mode & 0o777 == 0o700
-    assert inside("migrate").out == f"{home} is at schema 1 already\n"
+    assert inside("migrate").out == f"{home} is at schema {HEAD} already\n"
 
 
 def test_a_held_database_ends_with_5(
@@ -141,7 +141,7 @@ def test_a_held_database_ends_with_5(
 ) -> None:
     task = ended("demo.fail", text="boom")
     monkeypatch.setenv("KEPTSTEP_BUSY_TIMEOUT", "0.05")
-    words = ("requeue", step_named(task, "fail"), "--by", "me", "--why", "because")
+    words = ("retry", step_named(task, "fail"), "--by", "me", "--why", "because")
     held = sqlite3.connect(home / "keptstep.db", isolation_level=None)
     held.execute("BEGIN IMMEDIATE")
     busy, reading = inside(*words, "--json"), inside("show", task)

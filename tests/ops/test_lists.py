@@ -57,7 +57,7 @@ def test_show_tells_why_a_step_failed_and_how_to_go_on(
     task = ended("demo.fail", text="no such page")
     shown = inside("show", task).out
     assert "ValueError: no such page" in shown
-    assert f"keptstep requeue {step_named(task, 'fail')[-8:]} --by NAME --why TEXT" in shown
+    assert f"keptstep retry {step_named(task, 'fail')[-8:]} --by NAME --why TEXT" in shown
 
 
 def test_show_in_json_holds_steps_and_next(inside: Command, ended: Task) -> None:
@@ -69,7 +69,7 @@ def test_show_in_json_holds_steps_and_next(inside: Command, ended: Task) -> None
         ("fail", "failed"),
     ]
     assert document["steps"][1]["error"]["kind"] == "ValueError"
-    assert any("requeue" in command for command in document["next"])
+    assert any("retry" in command for command in document["next"])
 
 
 def test_show_hides_the_done_among_many_steps(inside: Command, ended: Task) -> None:
@@ -93,7 +93,7 @@ def test_what_an_operator_wrote_is_inert_too(
     inside: Command, ended: Task, step_named: Callable[[str, str], str]
 ) -> None:
     task = ended("demo.fail", text="boom")
-    inside("requeue", step_named(task, "fail"), "--by", "me", "--why", HOSTILE)
+    inside("retry", step_named(task, "fail"), "--by", "me", "--why", HOSTILE)
     out = inside("events", task).out
     assert f"why={SHOWN}" in out
     assert not set(out) & {"\x1b", "\x07", "\u202e", "\r"}

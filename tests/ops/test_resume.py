@@ -80,7 +80,7 @@ def test_a_failed_task_ends_with_1_and_an_operator_sets_its_step_going_again(
     assert f"ValueError: {mended}" in failed.err
     mended.touch()
     step = step_named(task, "fail")
-    requeued = inside("requeue", step[-8:], "--by", "me", "--why", "the file is there")
+    requeued = inside("retry", step[-8:], "--by", "me", "--why", "the file is there")
     assert (requeued.code, "is ready again" in requeued.out) == (0, True)
     assert inside("resume", task).out == "mended\n"
     (event,) = (
@@ -95,7 +95,7 @@ def test_only_a_failed_step_can_be_requeued(
     inside: Command, ended: Task, step_named: Callable[[str, str], str]
 ) -> None:
     step = step_named(ended("demo.say", text="hello"), "say")
-    ran = inside("requeue", step, "--by", "me", "--why", "no reason", "--json")
+    ran = inside("retry", step, "--by", "me", "--why", "no reason", "--json")
     assert (ran.code, ran.out, ran.error["kind"]) == (2, "", "IllegalMove")
 
 

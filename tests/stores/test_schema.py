@@ -11,7 +11,7 @@ from sqlalchemy import create_engine
 from keptstep.models.artifacts import ArtifactClass, Effect
 from keptstep.models.errors import SchemaNewer, StoreDamaged, StoreError
 from keptstep.models.events import EventKind
-from keptstep.models.migrations.runner import HEAD, check, migrate
+from keptstep.models.migrations.runner import HEAD, check, migrate, upgrade
 from keptstep.models.states import STEP_MOVES, TASK_MOVES, StepStatus, TaskStatus
 from keptstep.models.tables import METADATA
 
@@ -165,6 +165,40 @@ def test_a_newer_schema_is_refused_before_a_byte_is_written(tmp_path: Path) -> N
     with pytest.raises(SchemaNewer, match="newer keptstep"):
         migrate(path)
     assert {one.name: one.read_bytes() for one in tmp_path.iterdir()} == before
+
+
+def test_a_home_of_the_first_schema_is_brought_up_to_date_with_its_log_and_its_guards(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "keptstep.db"
+    upgrade(path, 1.0, "0001")
+    raw = sqlite3.connect(path, isolation_level=None)
+    raw.execute("INSERT INTO conversation(id, created_at) VALUES (?, 1)", (TALK,))
+    raw.execute(
+        "INSERT INTO task(id, conversation_id, workflow, status, input_sha, token, attempts,"
+        " max_attempts, due_at, last_seq, created_at)"
+        " VALUES (?, ?, 'w', 'ready', ?, 0, 0, 3, 1, 2, 1)",
+        (TASK, TALK, "a" * 64),
+    )
+    for seq in (1, 2):
+        raw.execute(
+            "INSERT INTO event(task_id, seq, at, kind, data)"
+            " VALUES (?, ?, 1, 'task_submitted', '{}')",
+            (TASK, seq),
+        )
+    before = raw.execute("SELECT * FROM event").fetchall()
+    raw.close()
+    assert migrate(path) == 1
+    assert check(path)
+    raw = sqlite3.connect(path, isolation_level=None)
+    assert raw.execute("SELECT * FROM event").fetchall() == before
+    assert raw.execute("SELECT status, paused_at FROM task").fetchall() == [("ready", None)]
+    for statement in ("UPDATE event SET seq = 9", "DELETE FROM event", "DELETE FROM task"):
+        with pytest.raises(sqlite3.IntegrityError):
+            raw.execute(statement)
+    with pytest.raises(sqlite3.IntegrityError, match="without a gap"):
+        raw.execute("INSERT INTO event SELECT task_id, 9, at, kind, NULL, 1, data FROM event")
+    raw.close()
 
 
 def test_migrating_twice_changes_nothing(database: Path) -> None:

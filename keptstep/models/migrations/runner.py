@@ -11,7 +11,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 from keptstep.models.errors import SchemaNewer, StoreDamaged, StoreError
 
 #: The newest migration, and the number kept in the file's header (``PRAGMA user_version``).
-HEAD = 1
+HEAD = 2
 
 _SCRIPTS = Path(__file__).parent
 
@@ -56,12 +56,18 @@ def migrate(database: Path, busy_timeout: float = 10.0) -> int:
     """
     if check(database, busy_timeout):
         return HEAD
+    before = version_of(database, busy_timeout)
+    upgrade(database, busy_timeout, "head")
+    return before
+
+
+def upgrade(database: Path, busy_timeout: float, to: str) -> None:
+    """Run the migrations up to the revision ``to`` in one transaction."""
     # Imported here: a start that finds the schema in place does not pay for it.
     from alembic import command
     from alembic.config import Config
     from sqlalchemy import URL, create_engine, event
 
-    before = version_of(database, busy_timeout)
     engine = create_engine(
         URL.create("sqlite", database=str(database)),
         connect_args={"timeout": busy_timeout, "isolation_level": None},
@@ -73,10 +79,9 @@ def migrate(database: Path, busy_timeout: float = 10.0) -> int:
         _use_wal(database, busy_timeout)
         with engine.begin() as connection:
             config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+            command.upgrade(config, to)
     finally:
         engine.dispose()
-    return before
 
 
 def _use_wal(database: Path, busy_timeout: float) -> None:

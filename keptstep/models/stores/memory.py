@@ -7,9 +7,10 @@ from keptstep.models.stores.memory_plan import PlanVerbs
 from keptstep.models.stores.memory_reads import Reads
 from keptstep.models.stores.memory_steps import StepVerbs
 from keptstep.models.stores.memory_tasks import TaskVerbs
+from keptstep.models.stores.memory_verdicts import VerdictVerbs
 
 
-class MemoryTaskStore(TaskVerbs, PlanVerbs, StepVerbs, LeaseVerbs, Reads):
+class MemoryTaskStore(TaskVerbs, PlanVerbs, StepVerbs, VerdictVerbs, LeaseVerbs, Reads):
     """A ``TaskStore`` that forgets everything with its process.
 
     Safe to share between threads. ``clock`` is where its time comes from, ``max_steps`` the

@@ -61,7 +61,7 @@ class LeaseVerbs(MemoryBase):
                 case Run(reason):
                     return _take_back(change, step, reason, outcome)
                 case Block(reason):
-                    change.end_attempt(step.id, "uncertain")
+                    change.end_attempt(step.id, outcome)
                     return settle_uncertain(change, step, reason, None)
                 case Fail(reason):
                     change.end_attempt(step.id, outcome)

@@ -25,6 +25,7 @@ from keptstep.models.records import (
     NewArtifact,
     NewStep,
     NewTask,
+    Ruling,
     Settled,
     Step,
     StepLease,
@@ -38,6 +39,7 @@ from keptstep.models.stores import (
     sql_recovery,
     sql_steps,
     sql_tasks,
+    sql_verdicts,
 )
 from keptstep.models.stores.committer import Committer, Tx
 from keptstep.models.stores.engine import reader_engine, told, writer_engine
@@ -190,6 +192,10 @@ class SqlTaskStore:
     def requeue(self, step_id: StepId, by: str, why: str) -> Settled:
         """See ``TaskStore.requeue``."""
         return self._write(sql_failures.requeue, step_id, by, why)
+
+    def settle(self, found: Step, ruling: Ruling) -> Settled:
+        """See ``TaskStore.settle``."""
+        return self._write(sql_verdicts.settle, found, ruling)
 
     # -- leases and recovery -----------------------------------------------------------------
     def renew(

@@ -61,7 +61,7 @@ def recover(tx: Tx, found: Step, decision: Decision, dead: Collection[WorkerId])
             return None if step is None else _note(tx, step, EventKind.STEP_RECLAIMED, reason)
         case Block(reason=reason):
             said = {"status": StepStatus.UNCERTAIN, "reason": reason} | error_columns(None)
-            step = _take(tx, found, dead, "uncertain", **said)
+            step = _take(tx, found, dead, None, **said)
             return None if step is None else _note(tx, step, EventKind.STEP_UNCERTAIN, reason)
         case Fail(reason=reason):
             said = {"status": StepStatus.FAILED, "reason": reason} | error_columns(None)

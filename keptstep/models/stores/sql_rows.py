@@ -52,6 +52,7 @@ def as_task(row: Row[Any] | Mapping[str, Any]) -> Task:
         error=_error(it),
         created_at=it["created_at"],
         ended_at=it["ended_at"],
+        paused_at=it["paused_at"],
     )
 
 

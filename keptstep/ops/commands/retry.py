@@ -1,4 +1,4 @@
-"""``keptstep requeue``."""
+"""``keptstep retry``."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from typing import Annotated
 
 import typer
 
+from keptstep.ops.deciders import ByOption, WhyOption
 from keptstep.ops.session import Session, command
-
-ByOption = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides this.")]
-WhyOption = Annotated[str, typer.Option("--why", metavar="TEXT", help="Why, for the log.")]
 
 
 def add(app: typer.Typer) -> None:
     """Add the command."""
-    command(app, "requeue")(requeue)
+    command(app, "retry")(retry)
 
 
-def requeue(
+def retry(
     session: Session,
     step: Annotated[str, typer.Argument(metavar="STEP")],
     by: ByOption,
@@ -25,8 +23,8 @@ def requeue(
 ) -> None:
     """Set a step that failed for good going again.
 
-    It gets fresh attempts. A failed task is reopened with it. Name and reason stand in the
-    task's log.
+    A dead letter gets fresh attempts. A failed task is reopened with it. Name and reason
+    stand in the task's log.
     """
     from keptstep.models.ids import short
     from keptstep.ops.documents import step_document
