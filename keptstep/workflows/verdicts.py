@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from keptstep.models.artifacts import JSON_TYPE, ArtifactRef
+from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.decisions import Verdict
 from keptstep.models.errors import IllegalMove, VerdictTooEarly
 from keptstep.models.ids import ArtifactId, StepId, WorkerId
@@ -13,14 +13,14 @@ from keptstep.models.records import NewArtifact, Ruling, Settled, Step
 from keptstep.models.states import StepStatus
 from keptstep.workflows.kernel import verdict_wait
 from keptstep.workflows.ports import ArtifactStore, TaskStore
+from keptstep.workflows.values import encode_value
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What shows that it happened: bytes to keep with their media type, or a kept artifact."""
+    """What shows that it happened: the value the tool would have returned, or a kept artifact."""
 
-    data: Iterable[bytes] = (b"null",)
-    media_type: str = JSON_TYPE
+    value: object = None
     kept: ArtifactRef | None = None
 
 
@@ -79,8 +79,8 @@ class Verdicts:
     def _keep(self, step: Step, evidence: Evidence) -> NewArtifact:
         if evidence.kept is not None:
             return NewArtifact(evidence.kept)
-        blob = self._artifacts.put(evidence.data)
+        data, media_type = encode_value(evidence.value)
+        blob = self._artifacts.put([data])
         identity = ArtifactId(self._new_id())
-        kind = step.artifact_class
-        ref = ArtifactRef(identity, blob.sha, kind, evidence.media_type, blob.size)
+        ref = ArtifactRef(identity, blob.sha, step.artifact_class, media_type, blob.size)
         return NewArtifact(ref)

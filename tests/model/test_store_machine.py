@@ -8,6 +8,7 @@ checked beside it, and at the end, when the faults stop, all work comes to an en
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
 from keptstep.models.artifacts import Effect
+from keptstep.models.decisions import Verdict
 from keptstep.models.ids import ConversationId, StepId, TaskId, WorkerId
-from keptstep.models.records import NewArtifact, NewStep, StepLease, TaskLease
+from keptstep.models.records import NewArtifact, NewStep, Ruling, StepLease, TaskLease
 from keptstep.models.states import StepStatus
 from keptstep.testing.builders import failure, identity, new_step, new_task, payload
 from keptstep.testing.conformance_base import LEASE
@@ -35,7 +37,7 @@ TASK_MOVES = {"leave": 3, "fail-task": 2} | dict.fromkeys(
     ["advance", "release-task", "give-up-task", "block-task", "finish-task"], 1
 )
 RECOVERIES = {"look": 2, "act": 3, "sweep": 2, "crash": 3}
-OTHER_MOVES = {"plan": 5, "renew": 2, "requeue": 2} | dict.fromkeys(
+OTHER_MOVES = {"plan": 5, "renew": 2, "requeue": 2, "settle": 2} | dict.fromkeys(
     ["submit", "die", "live", "reopen"], 1
 )
 TIMES = [-30.0, -1.0, 1.0, 5.0, LEASE, 50.0]
@@ -90,6 +92,7 @@ class StoreMachine(SideBySide):
                 "plan": lambda: self.plan(pick, stale, size),
                 "submit": lambda: self.submit("monday" if stale else None, 1 + size % 2),
                 "requeue": lambda: self.requeue(pick),
+                "settle": lambda: self.settle(pick, stale, size),
                 "reopen": lambda: self.reopen(pick),
                 "renew": lambda: self.renew(worker),
                 "die": lambda: self.dead.add(worker),
@@ -231,6 +234,18 @@ class StoreMachine(SideBySide):
         failed = [step.id for step in steps if step.status is StepStatus.FAILED]
         among = failed or self.step_ids
         self.both(lambda store: store.requeue(among[pick % len(among)], "kim", "again"))
+
+    def settle(self, pick: int, stale: bool, size: int) -> None:
+        """Give a verdict, by choice on how the step was found before it moved on."""
+        steps = [self.stores[0].step(step_id) for step_id in self.step_ids]
+        uncertain = [step for step in steps if step.status is StepStatus.UNCERTAIN]
+        among = uncertain or steps
+        found = among[pick % len(among)]
+        if stale:
+            found = replace(found, token=found.token - 1)
+        verdict = list(Verdict)[size % 3]
+        ruling = Ruling(verdict, "kim", "looked", payload(number=self.number()))
+        self.both(lambda store: store.settle(found, ruling))
 
     def renew(self, worker: WorkerId) -> None:
         self.both(lambda store: store.renew(worker, LEASE, self.step_ids, self.task_ids))

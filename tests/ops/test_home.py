@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from keptstep.models.migrations.runner import HEAD
 from tests.ops.conftest import Command
 
 READING = [

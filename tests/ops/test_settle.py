@@ -69,7 +69,7 @@ def test_what_happened_is_done_and_the_evidence_is_its_result(
         *SIGNED,
     )
     assert (ran.code, ran.out) == (0, f"step pay ({step.id.hex()[-8:]}) is done\n")
-    assert inside("read", step.id.hex()).out == '{"paid": 7}'
+    assert inside("read", step.id.hex()).out == '{"paid":7}'
     assert opened.store.task(step.task_id).status is TaskStatus.READY
     (event,) = [
         event
@@ -77,7 +77,7 @@ def test_what_happened_is_done_and_the_evidence_is_its_result(
         if event["kind"] == "step_settled"
     ]
     assert event["data"] == {"verdict": "happened", "by": "kim", "why": "asked the bank"}
-    assert "settled: happened, by kim: asked the bank" in inside("events", step.task_id.hex()).out
+    assert "step_settled" in inside("events", step.task_id.hex()).out
 
 
 def test_without_evidence_the_result_is_null(inside: Command, uncertain: Uncertain) -> None:
@@ -153,7 +153,7 @@ def test_once_the_deadline_passed_the_verdict_is_taken(
         (("--happened", "--abandon"), "one of --happened, --did-not-happen and --abandon"),
         (("--abandon", "--evidence", "x"), "--evidence goes with --happened"),
         (("--happened", "--evidence", "no such file"), "cannot be read"),
-        (("--happened", "--evidence", "broken.json"), "is no JSON document"),
+        (("--happened", "--evidence", "broken.json"), "does not hold what its name says"),
     ],
 )
 def test_a_verdict_that_cannot_be_taken_changes_nothing(  # noqa: PLR0913, PLR0917

@@ -87,8 +87,7 @@ def _verdict(happened: bool, did_not_happen: bool, abandon: bool, evidence: str 
 
 
 def _evidence(home: Reading, given: str) -> Evidence:
-    """Return a file's bytes, or the artifact that is meant where there is no such file."""
-    from keptstep.models.artifacts import BYTES_TYPE, JSON_TYPE
+    """Return a file's content, or the artifact that is meant where there is no such file."""
     from keptstep.models.errors import BadInput
     from keptstep.models.ids import is_fragment
     from keptstep.ops.finding import find_result
@@ -98,21 +97,21 @@ def _evidence(home: Reading, given: str) -> Evidence:
     if not path.exists() and is_fragment(given):
         return Evidence(kept=home.store.artifact(find_result(home.store, given)))
     try:
-        data = path.read_bytes()
+        return Evidence(_value(path, path.read_bytes()))
     except OSError as error:
         raise BadInput(f"--evidence {given} cannot be read: {error.strerror or error}") from None
-    if path.suffix.lower() != ".json":
-        return Evidence([data], BYTES_TYPE)
-    return Evidence([_checked_json(given, data)], JSON_TYPE)
+    except (ValueError, RecursionError):
+        raise BadInput(f"--evidence {given} does not hold what its name says: mend it") from None
 
 
-def _checked_json(given: str, data: bytes) -> bytes:
+def _value(path: Path, data: bytes) -> object:
+    """Return what the tool would have returned: a JSON value, a text, or else bytes."""
     import json
 
-    from keptstep.models.errors import BadInput
-
-    try:
-        json.loads(data)
-    except (ValueError, RecursionError):
-        raise BadInput(f"--evidence {given} is no JSON document: mend it, or rename it") from None
-    return data
+    match path.suffix.lower():
+        case ".json":
+            return json.loads(data)
+        case ".txt" | ".md":
+            return data.decode()
+        case _:
+            return data
