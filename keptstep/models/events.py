@@ -43,6 +43,22 @@ class EventKind(StrEnum):
     LATE_RESULT = "late_result"  #: kept as evidence, never shown (D18)
 
 
+#: Of these a person is told at night.
+TELLING = frozenset(
+    {
+        EventKind.STEP_UNCERTAIN,
+        EventKind.STEP_FAILED,
+        EventKind.TASK_FAILED,
+        EventKind.TASK_BLOCKED,
+    }
+)
+
+
+def worth_telling(kind: EventKind, data: Mapping[str, Any]) -> bool:
+    """Whether a person is told of an event; not of a task that failed with a step told of."""
+    return kind in TELLING and data.get("error") != "StepFailed"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One line of the log; ``data`` holds facts such as hashes and counts, never a payload."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import NewType
 
 TaskId = NewType("TaskId", bytes)
@@ -54,3 +55,8 @@ def matches(identity: bytes, fragment: str) -> bool:
     """Whether a fragment typed by a person is a prefix or a suffix of this id."""
     digits, cleaned = identity.hex(), fragment.replace("-", "").lower()
     return digits.startswith(cleaned) or digits.endswith(cleaned)
+
+
+def notice_id(task_id: bytes, seq: int) -> bytes:
+    """Return the 16 bytes by which a receiver knows a notice of an event again."""
+    return hashlib.sha256(task_id + seq.to_bytes(8, "big")).digest()[:16]

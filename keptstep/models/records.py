@@ -211,3 +211,19 @@ class Lost:
 
     steps: frozenset[StepId]
     tasks: frozenset[TaskId]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One thing that a person is to be told; a row of the store's outbox."""
+
+    id: bytes  #: 16 bytes; the same at every try
+    kind: str  #: ``step_uncertain``, ``step_failed``, ``task_failed`` or ``task_blocked``
+    at: float  #: when it happened, in seconds of the store's clock
+    claimed_at: float  #: when it was claimed, by the same clock
+    attempts: int  #: tries, the claimed one included
+    task_id: TaskId
+    workflow: str
+    step_id: StepId | None
+    step: str | None  #: the step's name
+    reason: str  #: a sentence of ours, without payload

@@ -248,6 +248,25 @@ class ArtifactSourceRow(Row, table=True):
     )
 
 
+class NoticeRow(Row, table=True):
+    """One thing a person is to be told of; written with its event, removed when it is told."""
+
+    __tablename__ = "notice"
+    __table_args__ = (Index("notice_due", "due_at"), {"sqlite_with_rowid": False})
+    id: bytes = _id(primary=True)
+    task_id: bytes = Field(
+        sa_column=Column(
+            _ID, ForeignKey("task.id", ondelete="CASCADE"), nullable=False, index=True
+        )
+    )
+    step_id: bytes | None = _id(null=True)
+    kind: str = _text(32)
+    reason: str = _text()
+    at: float = _number()
+    due_at: float = _number()
+    attempts: int = Field(sa_column=Column(Integer, nullable=False))
+
+
 class CommitMarkRow(Row, table=True):
     """The newest batch each writer committed: how an unanswered commit is read back."""
 

@@ -12,15 +12,14 @@ import logging
 import shlex
 import socket
 import threading
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from keptstep.config import Settings
 from keptstep.models.errors import BadInput
-from keptstep.models.ids import StepId, TaskId
 from keptstep.models.mint import new_id
+from keptstep.models.records import Notice
 from keptstep.workers.hooks import TIMEOUT, Hook, NotDelivered, hook_of
 from keptstep.workers.ticker import Ticker
 
@@ -32,22 +31,6 @@ _LONGEST = 3600.0  # seconds between two tries at most
 #: Tries of a notice: with these waits they fill a day.
 MOST_TRIES = 32
 _STALE = 7 * 86_400.0  # seconds after which nobody wants to be told for the first time
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """One thing that a person is to be told; a row of the store's outbox."""
-
-    id: bytes  #: 16 bytes; the same at every try
-    kind: str  #: ``step_uncertain``, ``step_failed``, ``task_failed`` or ``task_blocked``
-    at: float  #: when it happened, in seconds of the store's clock
-    claimed_at: float  #: when it was claimed, by the same clock
-    attempts: int  #: tries, the claimed one included
-    task_id: TaskId
-    workflow: str
-    step_id: StepId | None
-    step: str | None  #: the step's name
-    reason: str  #: a sentence of ours, without payload
 
 
 class Outbox(Protocol):

@@ -17,6 +17,7 @@ from keptstep.workers.broker import StepQueue
 from keptstep.workers.calls import Calls
 from keptstep.workers.keeper import LeaseKeeper
 from keptstep.workers.liveness import Liveness
+from keptstep.workers.notifier import notifier_of
 from keptstep.workers.runner import LocalRunner
 from keptstep.workers.sweeper import Sweeper
 from keptstep.workers.ticker import Ticker
@@ -83,6 +84,7 @@ class LocalWorker:
             also=self._coordinator.ring_held,
         )
         self._sweeper = Ticker("sweeper", settings.sweep, sweeper.sweep, at_once=True)
+        self._notifier = notifier_of(settings, store)
 
     @property
     def id(self) -> WorkerId:
@@ -95,6 +97,8 @@ class LocalWorker:
         self._queue.start()
         self._keeper.start()
         self._sweeper.start()
+        if self._notifier is not None:
+            self._notifier.start()
 
     def ring_step(self, step_id: StepId, tool: str) -> None:
         """A step may be ready."""
@@ -118,6 +122,8 @@ class LocalWorker:
         self._queue.stop(grace)
         self._give_back()
         self._keeper.stop()
+        if self._notifier is not None:
+            self._notifier.stop(grace)
         self._calls.stop()
         self._liveness.close(owns_nothing=not (self._held.steps() or self._held.tasks()))
 

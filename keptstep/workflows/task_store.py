@@ -26,6 +26,7 @@ from keptstep.models.records import (
     NewArtifact,
     NewStep,
     NewTask,
+    Notice,
     Ruling,
     Settled,
     Step,
@@ -218,6 +219,21 @@ class TaskStore(Protocol):
         ``only`` names the tasks, ``tools`` and ``workflows`` what the asking worker knows: what
         it cannot do must not stand in the way of what it can.
         """
+        ...
+
+    # -- what a person is to be told ---------------------------------------------------------
+    def claim_notices(self, limit: int, lease: float) -> list[Notice]:
+        """Return up to ``limit`` due notices, oldest first, each given to the caller for
+        ``lease`` seconds and its attempts one higher; without one nothing is written."""
+        ...
+
+    def notice_sent(self, notice: Notice) -> None:
+        """Forget a notice, as long as the caller's claim is the last one."""
+        ...
+
+    def notice_failed(self, notice: Notice, delay: float | None) -> None:
+        """Make a notice due again in ``delay`` seconds, or give it up with ``None``, as long as
+        the caller's claim is the last one."""
         ...
 
     # -- reading -----------------------------------------------------------------------------

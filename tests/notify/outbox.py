@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from keptstep.models.ids import StepId, TaskId
+from keptstep.models.records import Notice
 from keptstep.testing.clock import FakeClock
 from keptstep.workers.hooks import NotDelivered
-from keptstep.workers.notifier import Notice
 
 TASK = TaskId(bytes(range(16)))
 STEP = StepId(bytes(range(16, 32)))

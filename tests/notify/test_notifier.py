@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from keptstep.models.errors import StoreBusy
+from keptstep.models.records import Notice
 from keptstep.testing.clock import FakeClock
 from keptstep.workers.hooks import CommandHook
-from keptstep.workers.notifier import LEASE, MOST_TRIES, Notice, Notifier, wait_after
+from keptstep.workers.notifier import LEASE, MOST_TRIES, Notifier, wait_after
 from tests.notify.outbox import STEP, TASK, FakeHook, FakeOutbox
 
 HOME = Path("/some where/home")

@@ -11,9 +11,18 @@ from typing import Any, Protocol, TypeVar
 from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.canonical import MAX_LITERAL
 from keptstep.models.errors import BadInput, IllegalMove, LeaseLost
-from keptstep.models.events import Event, EventKind
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, short
-from keptstep.models.records import Attempt, Kept, NewArtifact, Step, StepLease, Task, TaskLease
+from keptstep.models.events import Event, EventKind, worth_telling
+from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, notice_id, short
+from keptstep.models.records import (
+    Attempt,
+    Kept,
+    NewArtifact,
+    Notice,
+    Step,
+    StepLease,
+    Task,
+    TaskLease,
+)
 from keptstep.models.states import TASK_UNFINISHED, StepStatus, TaskStatus, move_step, move_task
 
 K = TypeVar("K")
@@ -48,6 +57,7 @@ class Tables:
     events: dict[tuple[TaskId, int], Event] = field(default_factory=dict)
     artifacts: dict[ArtifactId, NewArtifact] = field(default_factory=dict)
     holders: dict[tuple[ArtifactId, TaskId], None] = field(default_factory=dict)
+    notices: dict[bytes, tuple[Notice, float]] = field(default_factory=dict)  #: with due times
 
 
 class Change:
@@ -138,7 +148,25 @@ class Change:
         seq = self.tables.tasks[task_id].last_seq + 1
         event = Event(task_id, seq, self.now, kind, step_id, token, data)
         self.put(self.tables.events, (task_id, seq), event)
-        self.set_task(task_id, last_seq=seq)
+        task = self.set_task(task_id, last_seq=seq)
+        if worth_telling(kind, data):
+            self._add_notice(task, event)
+
+    def _add_notice(self, task: Task, event: Event) -> None:
+        step = None if event.step_id is None else self.tables.steps[event.step_id].name
+        notice = Notice(
+            id=notice_id(task.id, event.seq),
+            kind=event.kind,
+            at=self.now,
+            claimed_at=self.now,
+            attempts=0,
+            task_id=task.id,
+            workflow=task.workflow,
+            step_id=event.step_id,
+            step=step,
+            reason=str(event.data.get("reason", "")),
+        )
+        self.put(self.tables.notices, notice.id, (notice, self.now))
 
     def log_step(self, step: Step, kind: EventKind, token: int | None, **data: Any) -> None:
         """Append an event about a step."""

@@ -25,6 +25,7 @@ from keptstep.models.records import (
     NewArtifact,
     NewStep,
     NewTask,
+    Notice,
     Ruling,
     Settled,
     Step,
@@ -34,6 +35,7 @@ from keptstep.models.records import (
 )
 from keptstep.models.stores import (
     sql_failures,
+    sql_notices,
     sql_plan,
     sql_reads,
     sql_recovery,
@@ -232,6 +234,21 @@ class SqlTaskStore:
     ) -> Due:
         """See ``TaskStore.due``."""
         return self._read(sql_reads.due, self._clock.now(), limit, only, tools, workflows)
+
+    # -- what a person is to be told ---------------------------------------------------------
+    def claim_notices(self, limit: int, lease: float) -> list[Notice]:
+        """See ``TaskStore.claim_notices``."""
+        if not self._read(sql_notices.any_due, self._clock.now()):
+            return []
+        return self._write(sql_notices.claim, limit, lease)
+
+    def notice_sent(self, notice: Notice) -> None:
+        """See ``TaskStore.notice_sent``."""
+        return self._write(sql_notices.sent, notice)
+
+    def notice_failed(self, notice: Notice, delay: float | None) -> None:
+        """See ``TaskStore.notice_failed``."""
+        return self._write(sql_notices.failed, notice, delay)
 
     # -- reading -----------------------------------------------------------------------------
     def task(self, task_id: TaskId) -> Task:

@@ -15,6 +15,7 @@ from keptstep.models.records import Failure, Kept, NewArtifact
 from keptstep.models.states import TASK_UNFINISHED, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared, one_of
+from keptstep.models.stores.sql_notices import add_notices
 from keptstep.models.stores.sql_rows import ARTIFACT, EVENT, HOLDER, SOURCE, STEP, TASK
 
 _NUMBERS = Prepared(
@@ -108,6 +109,7 @@ class Log:
             for place, (kind, step_id, token, data) in enumerate(self.lines)
         ]
         _ADD_EVENT.run_many(tx.connection, rows)
+        add_notices(tx, rows)
         return int(newest)
 
 

@@ -25,6 +25,7 @@ ATTEMPT = METADATA.tables["attempt"]
 EVENT = METADATA.tables["event"]
 ARTIFACT = METADATA.tables["artifact"]
 HOLDER = METADATA.tables["artifact_holder"]
+NOTICE = METADATA.tables["notice"]
 SOURCE = METADATA.tables["artifact_source"]
 
 

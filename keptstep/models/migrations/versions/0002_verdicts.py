@@ -1,4 +1,4 @@
-"""Events for verdicts and pauses, and when a task was paused."""
+"""Events for verdicts and pauses, when a task was paused, and what a person is to be told."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -55,6 +55,22 @@ def upgrade() -> None:
     op.execute(sa.text("DROP TABLE event_before"))
     for name, body in _TRIGGERS.items():
         op.execute(sa.text(f"CREATE TRIGGER {name} {body}"))
+    op.create_table(
+        "notice",
+        sa.Column("id", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("task_id", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("step_id", sa.LargeBinary(length=16), nullable=True),
+        sa.Column("kind", sa.String(length=32), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("at", sa.Double(), nullable=False),
+        sa.Column("due_at", sa.Double(), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["task_id"], ["task.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("notice_due", "notice", ["due_at"], unique=False)
+    op.create_index("ix_notice_task_id", "notice", ["task_id"], unique=False)
     op.execute(sa.text("PRAGMA user_version = 2"))
 
 
