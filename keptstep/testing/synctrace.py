@@ -27,6 +27,8 @@ TRACED = _WRITES | _SYNCS | _RENAMES | _REMOVALS | _MAKES | _OPENS
 
 _LINE = re.compile(r"(?P<pid>\d+)\s+(?P<rest>.*)")
 _CALL = re.compile(r"(?P<name>\w+)\((?P<args>.*)\)\s+= (?P<result>-?\d+|\?)")
+#: How a call begins, whether its end stands on the same line or not.
+_OPENING = re.compile(r"(?P<name>\w+)\((?P<args>.*?)(?:\)\s+= .*| <unfinished \.\.\.>)?$")
 _RESUMED = re.compile(r"<\.\.\. \w+ resumed>(?P<rest>.*)")
 _UNFINISHED = " <unfinished ...>"
 #: A descriptor with its path, or a text in quotes: what names a file in the arguments.
@@ -106,6 +108,22 @@ def parse(lines: Iterable[str]) -> list[Call]:
         if call and not call["result"].startswith(("-", "?")):
             path, target = _names(call["name"], call["args"])
             calls.append(Call(int(pid), call["name"], path, call["args"], target, began, number))
+    return calls
+
+
+def begun(lines: Iterable[str]) -> list[Call]:
+    """Return all calls of a trace in order of their beginning, also failed and cut ones.
+
+    A call that was cut may lack what it was given last; ``ended`` is the line it began on.
+    """
+    calls = []
+    for number, line in enumerate(lines):
+        if match := _LINE.match(line):
+            opening = _OPENING.match(match["rest"])
+            if opening:
+                name, args = opening["name"], opening["args"]
+                path, target = _names(name, args)
+                calls.append(Call(int(match["pid"]), name, path, args, target, number, number))
     return calls
 
 
