@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -23,6 +22,16 @@ from keptstep.testing.crash.rules import judge_home, judge_steps
 from keptstep.testing.crash.seen import look, read_calls
 
 _SHORT_LEASE = 1.0  # seconds: of a worker that is to lose it
+
+
+@dataclass(frozen=True, slots=True)
+class _Death:
+    """How things were when a process had died, or stood still."""
+
+    boundary: Boundary
+    before: Seen
+    calls: int
+    shown: int  #: how often the process had told of an outcome
 
 
 class CrashTest:
@@ -76,10 +85,10 @@ class CrashTest:
         self._stack.close()
 
     # -- what there is to die at -------------------------------------------------------------
-    def points(self, reaches: int | None = None) -> list[Boundary]:
-        """Return every reach of every point in a run that is not killed, in the order of points.
+    def reaches(self, points: Collection[str] = POINTS, most: int | None = None) -> list[Boundary]:
+        """Return every reach of the points in a run that is not killed, in the order of points.
 
-        With ``reaches`` at most that many of each point, spread over the run. Raises
+        With ``most`` at most that many of each point, spread over the run. Raises
         ``BadInput`` when that run does not end well: its crashes would prove nothing.
         """
         home, reached = self._new_home(), self._new_path("points")
@@ -87,9 +96,9 @@ class CrashTest:
         self._must_be_done(look(home))
         counts = Counter(reached.read_text().split())
         boundaries: list[Boundary] = []
-        for point in POINTS:
+        for point in points:
             every = range(1, counts[point] + 1)
-            chosen = every if reaches is None else _spread(every, reaches)
+            chosen = every if most is None else _spread(every, most)
             boundaries += [Boundary(Kind.POINT, point, nth) for nth in chosen]
         return boundaries
 
@@ -103,17 +112,28 @@ class CrashTest:
         self._run(Errand(str(home), points=str(reached)), log)
         return syscalls.aims(syscalls.attempts(log, home, reached), most)
 
-    # -- one death ---------------------------------------------------------------------------
+    # -- deaths ------------------------------------------------------------------------------
     def die_at(self, point: str, nth: int = 1) -> Trial | None:
         """Die at the ``nth`` reach of a point, recover and judge; ``None`` if it was not reached.
 
         Raises ``DidNotEnd`` when the recovery does not come to its end.
         """
-        home, reached = self._new_home(), self._new_path("points")
-        ended = self._run(Errand(str(home), points=str(reached), kill=point, nth=nth))
-        if ended != KILLED:
-            return None
-        return self._recovered(Boundary(Kind.POINT, point, nth), home, reached)
+        trials = self.die_at_each([(point, nth)])
+        return trials[0] if trials else None
+
+    def die_at_each(self, deaths: Iterable[tuple[str, int]]) -> list[Trial]:
+        """Die again and again on one home, each at the given reach of a point, then recover.
+
+        Every death that happened is judged by how things were at the very end.
+        """
+        home = self._new_home()
+        found = []
+        for point, nth in deaths:
+            reached = self._new_path("points")
+            errand = Errand(str(home), points=str(reached), kill=point, nth=nth)
+            if self._run(errand) == KILLED:
+                found.append(self._found(Boundary(Kind.POINT, point, nth), home, reached))
+        return self._recovered(home, found)
 
     def die_in(self, aim: syscalls.Aim) -> Trial | None:
         """Die in a system call, recover and judge; ``None`` if there was no such call."""
@@ -121,45 +141,49 @@ class CrashTest:
         log = self._new_path("trace")
         ended = self._run(Errand(str(home), points=str(reached)), log, aim)
         boundary = syscalls.hit(log, home, reached, aim) if ended == KILLED else None
-        return self._recovered(boundary, home, reached) if boundary is not None else None
+        if boundary is None:
+            return None
+        return self._recovered(home, [self._found(boundary, home, reached)])[0]
 
     def be_paused_at(self, point: str, nth: int = 1) -> Trial | None:
-        """Stand still at a point until another worker has taken over, then go on too late."""
+        """Stand still at a point until another worker has taken over, then go on too late.
+
+        ``None`` if the point was not reached. Needs a target whose processes are forks.
+        """
         home, reached = self._new_home(), self._new_path("points")
-        late = self._nursery.start(
-            Errand(
-                str(home), points=str(reached), kill=point, nth=nth, pause=True, lease=_SHORT_LEASE
-            )
-        )
+        errand = Errand(str(home), points=str(reached), kill=point, nth=nth, pause=True)
+        late = self._nursery.start(replace(errand, lease=_SHORT_LEASE))
         if late.wait(self._seconds) is not None:
             return None
-        before, calls_before = look(home), len(read_calls(self._nursery.calls))
+        found = self._found(Boundary(Kind.POINT, point, nth), home, reached)
         self._run(Errand(str(home), lease=_SHORT_LEASE))
         late.go_on()
         late.wait(self._seconds)
-        shown = 0  # it goes on after this: what it tells is compared with nothing here
-        return self._judged(Boundary(Kind.POINT, point, nth), home, before, calls_before, shown)
+        return self._judged(home, [found])[0]
+
+    # -- judging -----------------------------------------------------------------------------
+    def _found(self, boundary: Boundary, home: Path, reached: Path) -> _Death:
+        shown = reached.read_text().split().count("show") if reached.exists() else 0
+        return _Death(boundary, look(home), len(read_calls(self._nursery.calls)), shown)
+
+    def _recovered(self, home: Path, deaths: Sequence[_Death]) -> list[Trial]:
+        self._run(Errand(str(home)))
+        return self._judged(home, deaths)
+
+    def _judged(self, home: Path, deaths: Sequence[_Death]) -> list[Trial]:
+        after, calls = look(home), read_calls(self._nursery.calls)
+        shutil.rmtree(home, ignore_errors=True)
+        return [
+            Trial(
+                boundary=death.boundary,
+                steps=judge_steps(death.before, after, calls, death.calls),
+                task=str(after.status or "lost"),
+                violations=judge_home(death.before, after, death.shown),
+            )
+            for death in deaths
+        ]
 
     # -- running -----------------------------------------------------------------------------
-    def _recovered(self, boundary: Boundary, home: Path, reached: Path) -> Trial:
-        before, calls_before = look(home), len(read_calls(self._nursery.calls))
-        shown = reached.read_text().split().count("show") if reached.exists() else 0
-        self._run(Errand(str(home)))
-        return self._judged(boundary, home, before, calls_before, shown)
-
-    def _judged(
-        self, boundary: Boundary, home: Path, before: Seen, calls_before: int, shown: int
-    ) -> Trial:
-        after = look(home)
-        calls = read_calls(self._nursery.calls)
-        shutil.rmtree(home, ignore_errors=True)
-        return Trial(
-            boundary=boundary,
-            steps=judge_steps(before, after, calls, calls_before),
-            task=str(after.status or "lost"),
-            violations=judge_home(before, after, shown),
-        )
-
     def _run(
         self, errand: Errand, log: Path | None = None, aim: syscalls.Aim | None = None
     ) -> int | None:
@@ -205,6 +229,7 @@ def crash_test(
     target: str,
     inputs: Mapping[str, object] | None = None,
     *,
+    points: Collection[str] = POINTS,
     reaches: int | None = None,
     calls: int | None = 0,
     told: Callable[[Trial], None] | None = None,
@@ -217,12 +242,13 @@ def crash_test(
     ``CrashTest``.
     """
     with CrashTest(target, inputs, **options) as test:
-        return run_all(test, reaches=reaches, calls=calls, told=told)
+        return run_all(test, points=points, reaches=reaches, calls=calls, told=told)
 
 
 def run_all(
     test: CrashTest,
     *,
+    points: Collection[str] = POINTS,
     reaches: int | None = None,
     calls: int | None = 0,
     told: Callable[[Trial], None] | None = None,
@@ -239,7 +265,7 @@ def run_all(
         if told is not None:
             told(trial)
 
-    for boundary in test.points(reaches):
+    for boundary in test.reaches(points, reaches):
         note(boundary, test.die_at(boundary.name, boundary.nth))
     untraced = syscalls.why_not() if calls != 0 else "not asked for"
     if not untraced:

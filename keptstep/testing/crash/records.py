@@ -72,6 +72,7 @@ class StepSeen:
     results: int  #: results that are on record as persisted
     shown: int  #: outcomes of attempts that are on record, and so may have been told
     verdicts: int  #: how often its open outcome was settled
+    late: int  #: results of attempts that were no longer current, kept as evidence
     marked: bool  #: its payload is on record as persisted under the present token
     sha: str | None  #: the hash of its payload
     intact: bool  #: the payload's file matches that hash
@@ -98,6 +99,7 @@ class StepTrial:
     calls: int  #: with those of the recovery
     ended: str  #: its status when the recovery was over
     intact: bool  #: its result is kept and matches its hash
+    late: int = 0  #: results that came too late and were kept as evidence
     violations: tuple[str, ...] = ()
 
 

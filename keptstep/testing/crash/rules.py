@@ -74,6 +74,7 @@ def _judge(
         calls=len(early) + len(late),
         ended=str(after.status) if after else "lost",
         intact=after is not None and after.intact,
+        late=after.late if after else 0,
         violations=tuple(violations),
     )
 
@@ -134,11 +135,12 @@ def _of_open(before: StepSeen | None, after: StepSeen, late: Sequence[Called]) -
             return [f"it was started without a result and ended {after.status}, not uncertain"]
         return []
     used_up = before is not None and _unpaired(before) and before.attempts >= before.max_attempts
-    if after.status is (_S.FAILED if used_up else _S.DONE):
-        return []
+    wanted = _S.FAILED if used_up else _S.DONE
     if before is not None and before.status is _S.UNCERTAIN and not late:
+        wanted = _S.UNCERTAIN
+    if after.status is wanted:
         return []
-    return [f"it ended {after.status}, and should have been done"]
+    return [f"it ended {after.status}, and should have been {wanted}"]
 
 
 def _kept(step: StepSeen) -> bool:

@@ -91,6 +91,7 @@ def _step(store: TaskStore, blobs: Path, step: Step, events: Sequence[Event]) ->
         results=kinds.count(EventKind.TOOL_RESULT_PERSISTED),
         shown=sum(kind in _OUTCOMES for kind in kinds),
         verdicts=sum(str(kind) == "step_settled" for kind in kinds),
+        late=kinds.count(EventKind.LATE_RESULT),
         marked=EventKind.PAYLOAD_PERSISTED in present,
         sha=sha,
         intact=sha is not None and _matches(file_of(blobs, sha), sha),

@@ -27,9 +27,9 @@ _DATABASE = frozenset({"pwrite64", "fdatasync", "ftruncate"})
 _ATTACH = 10.0  # seconds
 _ENDINGS = {
     "": "the database",
-    "-wal": "its log",
+    "-wal": "the log",
     "-shm": "the log's index",
-    "-journal": "journal",
+    "-journal": "the journal",
 }
 _PLACES = (
     (re.compile(r"blobs/tmp/.+"), "a temporary file"),

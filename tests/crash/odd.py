@@ -1,0 +1,34 @@
+"""Tools with something the matter: what a crash test has to cope with."""
+
+import threading
+import time
+
+from keptstep import tool
+
+
+@tool(effect="none", retry=1)
+def broken() -> str:
+    """Fail, with no crash at all."""
+    raise ValueError
+
+
+@tool(effect="none")
+def endless() -> str:
+    """Never come to an end."""
+    while True:
+        time.sleep(1)
+
+
+@tool(effect="none")
+async def later(text: str) -> str:
+    """Answer from a coroutine."""
+    print("this is not for the harness")
+    return text
+
+
+not_a_tool = 7
+
+
+def begin() -> None:
+    """Start a thread that outlives the import."""
+    threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
