@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 
 
 def patience(settings: Settings) -> float:
-    """Return the seconds a worker gets to stop as planned: twice the grace, for functions and
-    for steps, and time to write down what it gives back."""
-    return 2 * settings.grace + 5.0
+    """Return the seconds a worker gets to stop as planned: the grace for functions, for steps and
+    for the hook that is told at night, and time to write down what it gives back."""
+    return 3 * settings.grace + 5.0
 
 
 def supervise(session: Session, modules: Sequence[str] | None, processes: int) -> int:
