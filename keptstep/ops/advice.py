@@ -28,6 +28,8 @@ class Advice:
 
 def about_task(session: Session, task: Task, steps: Sequence[Step]) -> list[Advice]:
     """Return what may be done about a task as it stands."""
+    if task.paused_at is not None:
+        return [Advice(session.command("unpause", short(task.id), *_BY), "let it go on")]
     return list(_about_task(session, task, steps))
 
 

@@ -31,6 +31,7 @@ def task_document(task: Task, verdict: Step | None = None) -> dict[str, Any]:
         "due_at": iso(task.due_at),
         "created_at": iso(task.created_at),
         "ended_at": _time(task.ended_at),
+        "paused_at": _time(task.paused_at),
         "last_event": task.last_seq,
         "artifact_id": _id(task.artifact_id),
         "reason": task.reason,

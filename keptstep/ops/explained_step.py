@@ -106,6 +106,8 @@ def _obstacles(facts: Facts, step: Step, task: Task) -> Iterator[str]:
         yield from _too_early(facts, step)
     if step.status in STEP_UNFINISHED and step.tool not in facts.known.tools:
         yield f"{unknown_tool(step)}: {IMPORT}"
+    if task.paused_at is not None:
+        yield "its task is paused: keptstep unpause lets it go on"
     if step.status is StepStatus.READY and not facts.workers:
         yield NO_WORKER
     if step.status in STEP_UNFINISHED and task.status in TASK_FINISHED:

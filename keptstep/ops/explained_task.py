@@ -97,6 +97,8 @@ def _obstacles(facts: Facts, task: Task, unfinished: list[Step]) -> Iterator[str
     """Yield what keeps the task back beside its own row."""
     if task.status in TASK_FINISHED or task.status is TaskStatus.BLOCKED:
         return
+    if task.paused_at is not None:
+        yield f"it is paused {distance(task.paused_at, facts.now)}: keptstep unpause lets it go on"
     if task.workflow not in facts.known.workflows:
         yield f"{unknown_workflow(task)}: {IMPORT}"
     for step in unfinished[:MOST]:

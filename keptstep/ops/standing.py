@@ -26,6 +26,8 @@ def standstill(task: Task, unfinished: Sequence[Step], known: Known) -> str | No
 
     ``unfinished`` are the task's unfinished steps.
     """
+    if task.paused_at is not None and not any(step.status is _S.RUNNING for step in unfinished):
+        return "it is paused: keptstep unpause lets it go on"
     if task.status is TaskStatus.READY:
         # Somebody enters its function soon, and that may ask for more steps.
         return None if task.workflow in known.workflows else unknown_workflow(task)

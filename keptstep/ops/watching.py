@@ -174,6 +174,8 @@ _TASK_NEWS: dict[EventKind, tuple[Mark, str]] = {
     _K.TASK_DONE: (Mark.DONE, "done"),
     _K.TASK_FAILED: (Mark.BAD, "failed"),
     _K.TASK_CANCELLED: (Mark.NOTE, "cancelled"),
+    _K.TASK_PAUSED: (Mark.NOTE, "paused"),
+    _K.TASK_UNPAUSED: (Mark.NOTE, "goes on"),
     _K.TASK_REOPENED: (Mark.NOTE, "set going again"),
 }
 

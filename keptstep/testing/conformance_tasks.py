@@ -18,6 +18,7 @@ from keptstep.testing.conformance_failures import (
 from keptstep.testing.conformance_fences import StepFenceSuite, TaskFenceSuite
 from keptstep.testing.conformance_needs import NeedsSuite
 from keptstep.testing.conformance_notices import NoticeSuite
+from keptstep.testing.conformance_pauses import PauseSuite
 from keptstep.testing.conformance_plan import PlanSuite
 from keptstep.testing.conformance_reads import ReadSuite
 from keptstep.testing.conformance_recovery import OrphanSuite, RecoverSuite, RecoverTasksSuite
@@ -38,6 +39,7 @@ TASK_STORE_SUITES: tuple[type[StoreSuite], ...] = (
     UncertainSuite,
     VerdictSuite,
     NoticeSuite,
+    PauseSuite,
     ReleaseSuite,
     NeedsSuite,
     OrphanSuite,

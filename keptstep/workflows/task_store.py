@@ -14,12 +14,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.decisions import Decision
-from keptstep.models.events import Event
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, WorkerId
+from keptstep.models.ids import StepId, TaskId, WorkerId
 from keptstep.models.records import (
-    Attempt,
     Due,
     Failure,
     Lost,
@@ -34,9 +31,10 @@ from keptstep.models.records import (
     Task,
     TaskLease,
 )
+from keptstep.workflows.store_reads import StoreReads
 
 
-class TaskStore(Protocol):
+class TaskStore(StoreReads, Protocol):
     """Tasks, steps, attempts, leases, events and the records of artifacts."""
 
     # -- tasks -------------------------------------------------------------------------------
@@ -105,6 +103,17 @@ class TaskStore(Protocol):
 
         Raises ``IllegalMove`` when it is neither.
         """
+        ...
+
+    def pause_task(self, task_id: TaskId, by: str, why: str) -> Task:
+        """Let no step and no advance of a task begin from here on; what runs may end.
+
+        Raises ``IllegalMove`` when it is finished or paused already.
+        """
+        ...
+
+    def unpause_task(self, task_id: TaskId, by: str, why: str) -> Task:
+        """Let a paused task go on; raises ``IllegalMove`` when it is not paused."""
         ...
 
     # -- steps -------------------------------------------------------------------------------
@@ -234,69 +243,4 @@ class TaskStore(Protocol):
     def notice_failed(self, notice: Notice, delay: float | None) -> None:
         """Make a notice due again in ``delay`` seconds, or give it up with ``None``, as long as
         the caller's claim is the last one."""
-        ...
-
-    # -- reading -----------------------------------------------------------------------------
-    def task(self, task_id: TaskId) -> Task:
-        """Return one task; raises ``NotFound``."""
-        ...
-
-    def tasks(self, limit: int = 100, *, unfinished: bool = False) -> list[Task]:
-        """Return tasks, newest first."""
-        ...
-
-    def task_ids(self, fragment: str) -> list[TaskId]:
-        """Return up to 10 tasks whose id begins or ends with the fragment (D48)."""
-        ...
-
-    def step_ids(self, fragment: str) -> list[StepId]:
-        """Return up to 10 steps whose id begins or ends with the fragment."""
-        ...
-
-    def artifact_ids(self, fragment: str) -> list[ArtifactId]:
-        """Return up to 10 artifacts whose id begins or ends with the fragment."""
-        ...
-
-    def step(self, step_id: StepId) -> Step:
-        """Return one step; raises ``NotFound``."""
-        ...
-
-    def steps(self, task_id: TaskId) -> list[Step]:
-        """Return the steps of a task by position."""
-        ...
-
-    def unfinished(self, task_id: TaskId) -> list[Step]:
-        """Return the steps of a task that are not finished, by position."""
-        ...
-
-    def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
-        """Return the newest event's number and the steps finished by events after ``after``."""
-        ...
-
-    def attempts(self, step_id: StepId) -> list[Attempt]:
-        """Return the attempts of a step by number."""
-        ...
-
-    def events(self, task_id: TaskId, after: int = 0, limit: int = 1000) -> list[Event]:
-        """Return events numbered above ``after``, by number."""
-        ...
-
-    def artifact(self, artifact_id: ArtifactId) -> ArtifactRef:
-        """Return one artifact's record; raises ``NotFound``."""
-        ...
-
-    def sources(self, artifact_id: ArtifactId) -> list[ArtifactId]:
-        """Return the artifacts this one names as its sources (R76)."""
-        ...
-
-    def conversation_tasks(self, conversation_id: ConversationId) -> list[Task]:
-        """Return the tasks of a conversation, oldest first."""
-        ...
-
-    def now(self) -> float:
-        """Return the store's time in seconds."""
-        ...
-
-    def close(self) -> None:
-        """Let go of files and threads; what was committed stays."""
         ...

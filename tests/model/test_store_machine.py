@@ -38,7 +38,7 @@ TASK_MOVES = {"leave": 3, "fail-task": 2} | dict.fromkeys(
 )
 RECOVERIES = {"look": 2, "act": 3, "sweep": 2, "crash": 3}
 OTHER_MOVES = {"plan": 5, "renew": 2, "requeue": 2, "settle": 2} | dict.fromkeys(
-    ["submit", "die", "live", "reopen"], 1
+    ["submit", "die", "live", "reopen", "pause", "unpause"], 1
 )
 TIMES = [-30.0, -1.0, 1.0, 5.0, LEASE, 50.0]
 MOVES = [
@@ -94,6 +94,8 @@ class StoreMachine(SideBySide):
                 "requeue": lambda: self.requeue(pick),
                 "settle": lambda: self.settle(pick, stale, size),
                 "reopen": lambda: self.reopen(pick),
+                "pause": lambda: self.pause(pick, paused=True),
+                "unpause": lambda: self.pause(pick, paused=False),
                 "renew": lambda: self.renew(worker),
                 "die": lambda: self.dead.add(worker),
                 "live": lambda: self.dead.discard(worker),
@@ -234,6 +236,15 @@ class StoreMachine(SideBySide):
         failed = [step.id for step in steps if step.status is StepStatus.FAILED]
         among = failed or self.step_ids
         self.both(lambda store: store.requeue(among[pick % len(among)], "kim", "again"))
+
+    def pause(self, pick: int, *, paused: bool) -> None:
+        tasks = [self.stores[0].task(task_id) for task_id in self.task_ids]
+        among = [task for task in tasks if (task.paused_at is None) == paused] or tasks
+        task_id = among[pick % len(among)].id
+        if paused:
+            self.both(lambda store: store.pause_task(task_id, "kim", "wait"))
+        else:
+            self.both(lambda store: store.unpause_task(task_id, "kim", "go"))
 
     def settle(self, pick: int, stale: bool, size: int) -> None:
         """Give a verdict, by choice on how the step was found before it moved on."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from keptstep.models.stores.memory_leases import LeaseVerbs
 from keptstep.models.stores.memory_notices import NoticeVerbs
+from keptstep.models.stores.memory_pauses import PauseVerbs
 from keptstep.models.stores.memory_plan import PlanVerbs
 from keptstep.models.stores.memory_reads import Reads
 from keptstep.models.stores.memory_steps import StepVerbs
@@ -12,7 +13,7 @@ from keptstep.models.stores.memory_verdicts import VerdictVerbs
 
 
 class MemoryTaskStore(
-    TaskVerbs, PlanVerbs, StepVerbs, VerdictVerbs, NoticeVerbs, LeaseVerbs, Reads
+    TaskVerbs, PlanVerbs, StepVerbs, VerdictVerbs, PauseVerbs, NoticeVerbs, LeaseVerbs, Reads
 ):
     """A ``TaskStore`` that forgets everything with its process.
 

@@ -111,7 +111,8 @@ class Change:
     def claimable_step(self, step: Step) -> bool:
         """Whether a step may be claimed now: also its task has to have a use for it."""
         task = self.tables.tasks[step.task_id]
-        return claimable(step, self.now) and task.status in TASK_UNFINISHED
+        open_ = task.status in TASK_UNFINISHED and task.paused_at is None
+        return open_ and claimable(step, self.now)
 
     # -- fences ------------------------------------------------------------------------------
     def held_task(self, lease: TaskLease) -> Task:

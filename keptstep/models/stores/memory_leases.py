@@ -97,6 +97,7 @@ class LeaseVerbs(MemoryBase):
                 task
                 for task in change.tables.tasks.values()
                 if claimable(task, change.now)
+                and task.paused_at is None
                 and (only is None or task.id in only)
                 and (workflows is None or task.workflow in workflows)
             ]

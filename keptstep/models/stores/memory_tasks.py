@@ -46,7 +46,7 @@ class TaskVerbs(MemoryBase):
         """Take the advance of a ready, due task whose attempts are not used up."""
         with self._change() as change:
             task = change.tables.tasks.get(task_id)
-            if task is None or not claimable(task, change.now):
+            if task is None or task.paused_at is not None or not claimable(task, change.now):
                 return None
             if workflows is not None and task.workflow not in workflows:
                 return None

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.decisions import Decision
 from keptstep.models.errors import HomeNotWritable
-from keptstep.models.events import Event
-from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId, WorkerId
+from keptstep.models.ids import StepId, TaskId, WorkerId
 from keptstep.models.migrations.runner import migrate
 from keptstep.models.records import (
-    Attempt,
     Due,
     Failure,
     Lost,
@@ -36,6 +33,7 @@ from keptstep.models.records import (
 from keptstep.models.stores import (
     sql_failures,
     sql_notices,
+    sql_pauses,
     sql_plan,
     sql_reads,
     sql_recovery,
@@ -45,6 +43,7 @@ from keptstep.models.stores import (
 )
 from keptstep.models.stores.committer import Committer, Tx
 from keptstep.models.stores.engine import reader_engine, told, writer_engine
+from keptstep.models.stores.sql_reading import SqlReading
 
 if TYPE_CHECKING:
     from keptstep.workflows.ports import Clock
@@ -77,7 +76,7 @@ def open_sql_store(
     return SqlTaskStore(database, clock, busy_timeout, max_steps)
 
 
-class SqlTaskStore:
+class SqlTaskStore(SqlReading):
     """Every verb of the ``TaskStore`` port, durable when it returns."""
 
     def __init__(self, database: Path, clock: Clock, busy_timeout: float, max_steps: int) -> None:
@@ -151,6 +150,14 @@ class SqlTaskStore:
     def reopen_task(self, task_id: TaskId, by: str, why: str) -> Task:
         """See ``TaskStore.reopen_task``."""
         return self._write(sql_tasks.reopen, task_id, by, why)
+
+    def pause_task(self, task_id: TaskId, by: str, why: str) -> Task:
+        """See ``TaskStore.pause_task``."""
+        return self._write(sql_pauses.pause, task_id, by, why)
+
+    def unpause_task(self, task_id: TaskId, by: str, why: str) -> Task:
+        """See ``TaskStore.unpause_task``."""
+        return self._write(sql_pauses.unpause, task_id, by, why)
 
     # -- steps -------------------------------------------------------------------------------
     def claim_step(
@@ -249,60 +256,3 @@ class SqlTaskStore:
     def notice_failed(self, notice: Notice, delay: float | None) -> None:
         """See ``TaskStore.notice_failed``."""
         return self._write(sql_notices.failed, notice, delay)
-
-    # -- reading -----------------------------------------------------------------------------
-    def task(self, task_id: TaskId) -> Task:
-        """See ``TaskStore.task``."""
-        return self._read(sql_reads.task, task_id)
-
-    def tasks(self, limit: int = 100, *, unfinished: bool = False) -> list[Task]:
-        """See ``TaskStore.tasks``."""
-        return self._read(sql_reads.tasks, limit, unfinished)
-
-    def conversation_tasks(self, conversation_id: ConversationId) -> list[Task]:
-        """See ``TaskStore.conversation_tasks``."""
-        return self._read(sql_reads.conversation_tasks, conversation_id)
-
-    def task_ids(self, fragment: str) -> list[TaskId]:
-        """See ``TaskStore.task_ids``."""
-        return [TaskId(i) for i in self._read(sql_reads.matching, "task", fragment)]
-
-    def step_ids(self, fragment: str) -> list[StepId]:
-        """See ``TaskStore.step_ids``."""
-        return [StepId(i) for i in self._read(sql_reads.matching, "step", fragment)]
-
-    def artifact_ids(self, fragment: str) -> list[ArtifactId]:
-        """See ``TaskStore.artifact_ids``."""
-        return [ArtifactId(i) for i in self._read(sql_reads.matching, "artifact", fragment)]
-
-    def step(self, step_id: StepId) -> Step:
-        """See ``TaskStore.step``."""
-        return self._read(sql_reads.step, step_id)
-
-    def steps(self, task_id: TaskId) -> list[Step]:
-        """See ``TaskStore.steps``."""
-        return self._read(sql_reads.steps, task_id)
-
-    def unfinished(self, task_id: TaskId) -> list[Step]:
-        """See ``TaskStore.unfinished``."""
-        return self._read(sql_reads.unfinished, task_id)
-
-    def settled(self, task_id: TaskId, after: int) -> tuple[int, list[Step]]:
-        """See ``TaskStore.settled``."""
-        return self._read(sql_reads.settled, task_id, after)
-
-    def attempts(self, step_id: StepId) -> list[Attempt]:
-        """See ``TaskStore.attempts``."""
-        return self._read(sql_reads.attempts, step_id)
-
-    def events(self, task_id: TaskId, after: int = 0, limit: int = 1000) -> list[Event]:
-        """See ``TaskStore.events``."""
-        return self._read(sql_reads.events, task_id, after, limit)
-
-    def artifact(self, artifact_id: ArtifactId) -> ArtifactRef:
-        """See ``TaskStore.artifact``."""
-        return self._read(sql_reads.artifact, artifact_id)
-
-    def sources(self, artifact_id: ArtifactId) -> list[ArtifactId]:
-        """See ``TaskStore.sources``."""
-        return self._read(sql_reads.sources, artifact_id)

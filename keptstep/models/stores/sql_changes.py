@@ -157,10 +157,11 @@ def wake(tx: Tx, task_id: TaskId, *, progress: bool = False) -> bool:
     return status in (TaskStatus.READY, TaskStatus.RUNNING)
 
 
-def task_unfinished() -> Any:
-    """Return the condition that a step's task may still use its result."""
+def task_open() -> Any:
+    """Return the condition that a step's task has a use for it: unfinished and not paused."""
     query = select(TASK.c.id).where(TASK.c.id == STEP.c.task_id)
-    return query.where(one_of(TASK.c.status, sorted(TASK_UNFINISHED))).exists()
+    open_ = one_of(TASK.c.status, sorted(TASK_UNFINISHED))
+    return query.where(open_, TASK.c.paused_at.is_(None)).exists()
 
 
 def error_columns(kept: Kept | None) -> dict[str, Any]:

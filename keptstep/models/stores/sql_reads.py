@@ -22,7 +22,7 @@ from keptstep.models.ids import (
 from keptstep.models.records import Attempt, Bell, Due, Step, Task
 from keptstep.models.states import STEP_FINISHED, STEP_UNFINISHED, TASK_UNFINISHED
 from keptstep.models.stores.prepared import Prepared, one_of
-from keptstep.models.stores.sql_changes import FINISHING, task_unfinished
+from keptstep.models.stores.sql_changes import FINISHING, task_open
 from keptstep.models.stores.sql_recovery import orphaned
 from keptstep.models.stores.sql_rows import (
     ARTIFACT,
@@ -69,14 +69,18 @@ _DUE_STEPS = (
     .where(
         STEP.c.status == literal_column("'ready'"),
         STEP.c.due_at <= bindparam("time"),
-        task_unfinished(),
+        task_open(),
     )
     .order_by(STEP.c.due_at, STEP.c.id)
     .limit(bindparam("many"))
 )
 _DUE_TASKS = (
     select(TASK.c.id)
-    .where(TASK.c.status == literal_column("'ready'"), TASK.c.due_at <= bindparam("time"))
+    .where(
+        TASK.c.status == literal_column("'ready'"),
+        TASK.c.due_at <= bindparam("time"),
+        TASK.c.paused_at.is_(None),
+    )
     .order_by(TASK.c.due_at, TASK.c.id)
     .limit(bindparam("many"))
 )

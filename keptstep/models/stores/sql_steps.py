@@ -15,7 +15,7 @@ from keptstep.models.records import Failure, NewArtifact, Settled, Step, StepLea
 from keptstep.models.states import StepStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared, one_of
-from keptstep.models.stores.sql_changes import Log, error_columns, record, task_unfinished, wake
+from keptstep.models.stores.sql_changes import Log, error_columns, record, task_open, wake
 from keptstep.models.stores.sql_plan import ready_dependents
 from keptstep.models.stores.sql_rows import ATTEMPT, NEED, STEP, TASK, as_step
 
@@ -27,7 +27,7 @@ _CLAIM = (
         STEP.c.status == StepStatus.READY,
         STEP.c.due_at <= bindparam("time"),
         STEP.c.attempts < STEP.c.max_attempts,
-        task_unfinished(),
+        task_open(),
     )
     .values(
         status=StepStatus.RUNNING,

@@ -29,6 +29,7 @@ _CLAIM = (
         TASK.c.status == TaskStatus.READY,
         TASK.c.due_at <= bindparam("time"),
         TASK.c.attempts < TASK.c.max_attempts,
+        TASK.c.paused_at.is_(None),
     )
     .values(
         status=TaskStatus.RUNNING,

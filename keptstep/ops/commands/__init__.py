@@ -17,6 +17,7 @@ _NAMES = (
     "read",
     "retry",
     "settle",
+    "pause",
     "worker",
     "migrate",
     "version",
