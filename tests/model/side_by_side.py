@@ -166,6 +166,9 @@ class SideBySide(RuleBasedStateMachine):
         self.dead.clear()
         living = WorkerId("living")
         self.clock.advance(10_000.0)
+        for task_id in self.task_ids:  # a pause ends only by a person
+            if self.stores[0].task(task_id).paused_at is not None:
+                self.both(lambda store, task_id=task_id: store.unpause_task(task_id, "kim", "go"))
         orphans, due = self.look(intact=True), self.step_ids
         while orphans or due:
             orphans = self.look(intact=True)
