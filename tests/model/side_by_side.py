@@ -161,14 +161,21 @@ class SideBySide(RuleBasedStateMachine):
                 store.close()
             self.folder.cleanup()
 
+    def end_pauses(self) -> None:
+        """Let every task go on: a pause ends only by a person."""
+        for task in [self.stores[0].task(task_id) for task_id in self.task_ids]:
+            if task.paused_at is not None:
+                self.unpause(task.id)
+
+    def unpause(self, task_id: TaskId) -> None:
+        self.both(lambda store: store.unpause_task(task_id, "kim", "go"))
+
     def all_work_comes_to_an_end(self) -> None:
         """When faults stop, sweeps and one living worker bring every step to an end."""
         self.dead.clear()
         living = WorkerId("living")
         self.clock.advance(10_000.0)
-        for task_id in self.task_ids:  # a pause ends only by a person
-            if self.stores[0].task(task_id).paused_at is not None:
-                self.both(lambda store, task_id=task_id: store.unpause_task(task_id, "kim", "go"))
+        self.end_pauses()
         orphans, due = self.look(intact=True), self.step_ids
         while orphans or due:
             orphans = self.look(intact=True)

@@ -244,7 +244,7 @@ class StoreMachine(SideBySide):
         if paused:
             self.both(lambda store: store.pause_task(task_id, "kim", "wait"))
         else:
-            self.both(lambda store: store.unpause_task(task_id, "kim", "go"))
+            self.unpause(task_id)
 
     def settle(self, pick: int, stale: bool, size: int) -> None:
         """Give a verdict, by choice on how the step was found before it moved on."""
