@@ -19,6 +19,7 @@ _NAMES = (
     "settle",
     "pause",
     "worker",
+    "crashtest",
     "migrate",
     "version",
 )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,7 +17,7 @@ from keptstep.models.errors import BadInput, KeptstepError
 from keptstep.models.points import POINTS
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.testing.crash import syscalls
-from keptstep.testing.crash.processes import KILLED, Nursery
+from keptstep.testing.crash.processes import KILLED, DidNotEnd, Nursery
 from keptstep.testing.crash.records import Boundary, Errand, Kind, Report, Seen, Subject, Trial
 from keptstep.testing.crash.rules import judge_home, judge_steps
 from keptstep.testing.crash.seen import look, read_calls
@@ -266,12 +267,21 @@ def run_all(
             told(trial)
 
     for boundary in test.reaches(points, reaches):
-        note(boundary, test.die_at(boundary.name, boundary.nth))
+        note(boundary, _ending(boundary, partial(test.die_at, boundary.name, boundary.nth)))
     untraced = syscalls.why_not() if calls != 0 else "not asked for"
     if not untraced:
         for aim in test.calls(calls):
-            note(Boundary(Kind.CALL, aim.name, aim.nth), test.die_in(aim))
+            boundary = Boundary(Kind.CALL, aim.name, aim.nth)
+            note(boundary, _ending(boundary, partial(test.die_in, aim)))
     return Report(test.subject, tuple(trials), tuple(missed), not untraced, untraced)
+
+
+def _ending(boundary: Boundary, trial: Callable[[], Trial | None]) -> Trial | None:
+    """Return the trial; a recovery that comes to no end breaks a promise like any other."""
+    try:
+        return trial()
+    except DidNotEnd as error:
+        return Trial(boundary, (), "running", (f"after it, {error}",))
 
 
 def _spread(items: Sequence[int], count: int) -> list[int]:

@@ -18,7 +18,7 @@ _S = StepStatus
 CHECKED = (
     "no call without a start on record before it",
     "a side effect is called at most once",
-    "a side effect ends uncertain exactly when it was started and no result was kept",
+    "a side effect ends uncertain exactly when it was started and left no result",
     "a finished step is not called again, and its result stays the same",
     "a result that was kept is taken up without another call",
     "a call that may be repeated leaves one result",
