@@ -3,7 +3,9 @@
 import threading
 import time
 
-from keptstep import tool
+from tenacity import wait_none
+
+from keptstep import Context, NotSent, RetryPolicy, tool
 
 
 @tool(effect="none", retry=1)
@@ -24,6 +26,14 @@ async def later(text: str) -> str:
     """Answer from a coroutine."""
     print("this is not for the harness")
     return text
+
+
+@tool(effect="side effect", retry=RetryPolicy(wait=wait_none()))
+def sent_at_last(context: Context) -> str:
+    """Say of the first attempt that nothing was sent."""
+    if context.attempt == 1:
+        raise NotSent
+    return "sent"
 
 
 not_a_tool = 7

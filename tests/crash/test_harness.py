@@ -55,6 +55,19 @@ def test_a_coroutine_is_counted_and_what_it_prints_harms_nothing() -> None:
 
 
 @pytest.mark.parametrize(
+    ("point", "calls", "ended"), [("keep.temporary", 1, "uncertain"), ("show", 2, "done")]
+)
+def test_what_a_call_said_about_its_end_counts_once_it_is_on_record(
+    point: str, calls: int, ended: str
+) -> None:
+    """It said that nothing was sent: its text is kept, and then the outcome recorded and told."""
+    with CrashTest("tests.crash.odd:sent_at_last") as test:
+        trial = test.die_at(point)
+    assert trial is not None
+    assert (trial.broken, trial.calls, trial.ended) == ((), calls, ended)
+
+
+@pytest.mark.parametrize(
     ("target", "fresh"), [("tests.crash.odd:later", True), ("tests.crash.threaded:act", False)]
 )
 def test_with_new_interpreters_the_same_is_found(target: str, fresh: bool) -> None:

@@ -9,10 +9,11 @@ A fresh process recovers. What was on record at the death, how often the tool wa
 recovery made of it are judged by the rules in ``CHECKED``; ``docs/guarantees.md`` explains them.
 """
 
-from keptstep.testing.crash.harness import CrashTest, crash_test, run_all
+from keptstep.testing.crash.harness import CrashTest
 from keptstep.testing.crash.processes import DidNotEnd
 from keptstep.testing.crash.records import Boundary, Kind, Report, StepTrial, Subject, Trial
 from keptstep.testing.crash.rules import CHECKED, NOT_SEEN
+from keptstep.testing.crash.runs import crash_test, run_all
 from keptstep.testing.crash.syscalls import Aim
 
 __all__ = [

@@ -42,11 +42,12 @@ async def alone(run: Run, tool: str, given: dict[str, Any]) -> None:
 
 
 # -- an errand -------------------------------------------------------------------------------
-def do(errand: Errand, found: Target, given: dict[str, Any]) -> None:
+def do(errand: Errand, found: Target, inputs: dict[str, Any]) -> None:
     """Do an errand to its end, if this process lives to see it."""
     if errand.points:
         points.listen(_listener(errand))
-    settings = Settings.load(errand.home, {}, sweep=0.1, lease=errand.lease, workers=2)
+    given = {"sweep": 0.1, "workers": 2, "lease": errand.lease} | errand.settings
+    settings = Settings.load(errand.home, {}, **given)
     app = App.open(settings=settings)
     if errand.prepare:
         app.close()
@@ -55,9 +56,9 @@ def do(errand: Errand, found: Target, given: dict[str, Any]) -> None:
     if errand.gate:
         _wait_for_tracer(errand.gate)
     if isinstance(found, Workflow):
-        handle = app.submit(found, key=_KEY, **given)
+        handle = app.submit(found, key=_KEY, **inputs)
     else:
-        handle = app.submit(alone, key=_KEY, tool=found.name, given=given)
+        handle = app.submit(alone, key=_KEY, tool=found.name, given=inputs)
     while _goes_on(app, handle):
         time.sleep(0.01)
     if errand.pause:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from keptstep.models.errors import BadInput, KeptstepError
 from keptstep.models.points import POINTS
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.testing.crash import syscalls
-from keptstep.testing.crash.processes import KILLED, DidNotEnd, Nursery
-from keptstep.testing.crash.records import Boundary, Errand, Kind, Report, Seen, Subject, Trial
+from keptstep.testing.crash.processes import KILLED, Child, Nursery
+from keptstep.testing.crash.records import Boundary, Errand, Kind, Seen, Subject, Trial
 from keptstep.testing.crash.rules import judge_home, judge_steps
 from keptstep.testing.crash.seen import look, read_calls
 
@@ -40,7 +39,8 @@ class CrashTest:
 
     ``target`` is ``module:name`` of a tool or workflow, ``inputs`` its arguments by name, which
     have to be plain JSON values. ``seconds`` is how long one process may take to its end,
-    ``env`` is added to its environment. With ``fresh`` every process is a new interpreter;
+    ``env`` is added to its environment; ``settings`` are those of ``Settings`` by name, and
+    nothing is read from the environment's. With ``fresh`` every process is a new interpreter;
     otherwise it is a fork of one that has loaded the module, if the module starts no threads.
 
     Everything happens in a temporary folder. The tool is really called, in every trial anew.
@@ -54,9 +54,11 @@ class CrashTest:
         *,
         seconds: float = 60.0,
         env: Mapping[str, str] | None = None,
+        settings: Mapping[str, object] | None = None,
         fresh: bool = False,
     ) -> None:
         self._seconds = seconds
+        self._settings = dict(settings or {})
         self._numbers = iter(range(1 << 30))
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="keptstep-crash-"))
@@ -153,7 +155,7 @@ class CrashTest:
         """
         home, reached = self._new_home(), self._new_path("points")
         errand = Errand(str(home), points=str(reached), kill=point, nth=nth, pause=True)
-        late = self._nursery.start(replace(errand, lease=_SHORT_LEASE))
+        late = self._start(replace(errand, lease=_SHORT_LEASE))
         if late.wait(self._seconds) is not None:
             return None
         found = self._found(Boundary(Kind.POINT, point, nth), home, reached)
@@ -190,10 +192,10 @@ class CrashTest:
     ) -> int | None:
         """Run a process to its end and return its exit code; raises if it failed by itself."""
         if log is None:
-            ended = self._nursery.start(errand).wait(self._seconds)
+            ended = self._start(errand).wait(self._seconds)
         else:
             gate = syscalls.Gate(self._new_path("gate"))
-            child = self._nursery.start(replace(errand, gate=str(gate.path)))
+            child = self._start(replace(errand, gate=str(gate.path)))
             gate.wait_for(child.pid)
             with syscalls.traced(child.pid, log, Path(errand.home), aim):
                 gate.open()
@@ -201,6 +203,9 @@ class CrashTest:
         if ended not in (0, KILLED):
             raise KeptstepError(f"a process of the crash test failed: {self._nursery.said}")
         return ended
+
+    def _start(self, errand: Errand) -> Child:
+        return self._nursery.start(replace(errand, settings=self._settings))
 
     def _new_path(self, name: str) -> Path:
         return self._folder / f"{name}-{next(self._numbers)}"
@@ -224,64 +229,6 @@ class CrashTest:
             f"{self.subject.target} does not end well without any crash ({told or seen.status}): "
             "mend that first"
         )
-
-
-def crash_test(
-    target: str,
-    inputs: Mapping[str, object] | None = None,
-    *,
-    points: Collection[str] = POINTS,
-    reaches: int | None = None,
-    calls: int | None = 0,
-    told: Callable[[Trial], None] | None = None,
-    **options: Any,
-) -> Report:
-    """Kill a tool or workflow at every boundary and return what became of it.
-
-    ``reaches`` limits how many reaches of one point are tried, ``calls`` how many system calls
-    (0: none; ``None``: all). ``told`` is called after each trial. Everything else is as for
-    ``CrashTest``.
-    """
-    with CrashTest(target, inputs, **options) as test:
-        return run_all(test, points=points, reaches=reaches, calls=calls, told=told)
-
-
-def run_all(
-    test: CrashTest,
-    *,
-    points: Collection[str] = POINTS,
-    reaches: int | None = None,
-    calls: int | None = 0,
-    told: Callable[[Trial], None] | None = None,
-) -> Report:
-    """Do what ``crash_test`` does with a test that is open already."""
-    trials: list[Trial] = []
-    missed: list[Boundary] = []
-
-    def note(boundary: Boundary, trial: Trial | None) -> None:
-        if trial is None:
-            missed.append(boundary)
-            return
-        trials.append(trial)
-        if told is not None:
-            told(trial)
-
-    for boundary in test.reaches(points, reaches):
-        note(boundary, _ending(boundary, partial(test.die_at, boundary.name, boundary.nth)))
-    untraced = syscalls.why_not() if calls != 0 else "not asked for"
-    if not untraced:
-        for aim in test.calls(calls):
-            boundary = Boundary(Kind.CALL, aim.name, aim.nth)
-            note(boundary, _ending(boundary, partial(test.die_in, aim)))
-    return Report(test.subject, tuple(trials), tuple(missed), not untraced, untraced)
-
-
-def _ending(boundary: Boundary, trial: Callable[[], Trial | None]) -> Trial | None:
-    """Return the trial; a recovery that comes to no end breaks a promise like any other."""
-    try:
-        return trial()
-    except DidNotEnd as error:
-        return Trial(boundary, (), "running", (f"after it, {error}",))
 
 
 def _spread(items: Sequence[int], count: int) -> list[int]:

@@ -46,6 +46,7 @@ class Errand:
     pause: bool = False  #: be stopped at the point instead
     gate: str = ""  #: a pipe: begin when its other end is closed
     lease: float = 15.0
+    settings: dict[str, Any] = field(default_factory=dict)  #: further settings by name
     fork: bool = True
 
 
@@ -72,6 +73,7 @@ class StepSeen:
     results: int  #: results that are on record as persisted
     shown: int  #: outcomes of attempts that are on record, and so may have been told
     verdicts: int  #: how often its open outcome was settled
+    again: int  #: how often an attempt or a verdict that is on record set it going again
     late: int  #: results of attempts that were no longer current, kept as evidence
     marked: bool  #: its payload is on record as persisted under the present token
     sha: str | None  #: the hash of its payload

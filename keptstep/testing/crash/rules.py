@@ -82,8 +82,7 @@ def _judge(
 def _of_calls(step: StepSeen, early: Sequence[Called], late: Sequence[Called]) -> list[str]:
     calls = [*early, *late]
     violations = []
-    # A verdict, also a probe's, may have said that an earlier call did not happen.
-    if step.effect is Effect.SIDE_EFFECT and len(calls) > 1 + step.verdicts:
+    if step.effect is Effect.SIDE_EFFECT and len(calls) > 1 + step.again:
         violations.append(f"a side effect was called {len(calls)} times")
     if len({call.key for call in calls}) > 1:
         violations.append("its calls were offered different keys")

@@ -30,6 +30,8 @@ _OUTCOMES = frozenset(
         EventKind.STEP_RELEASED,
     }
 )
+#: Events after which a side effect may be called again: it said, or a person, that it did not act.
+_AGAIN = frozenset({EventKind.STEP_RETRY, EventKind.STEP_SETTLED, EventKind.STEP_REQUEUED})
 
 
 def look(home: Path) -> Seen:
@@ -90,7 +92,8 @@ def _step(store: TaskStore, blobs: Path, step: Step, events: Sequence[Event]) ->
         starts=kinds.count(EventKind.TOOL_CALL_STARTED),
         results=kinds.count(EventKind.TOOL_RESULT_PERSISTED),
         shown=sum(kind in _OUTCOMES for kind in kinds),
-        verdicts=sum(str(kind) == "step_settled" for kind in kinds),
+        verdicts=kinds.count(EventKind.STEP_SETTLED),
+        again=sum(kind in _AGAIN for kind in kinds),
         late=kinds.count(EventKind.LATE_RESULT),
         marked=EventKind.PAYLOAD_PERSISTED in present,
         sha=sha,
