@@ -12,7 +12,7 @@ from keptstep.models.artifacts import Blob
 from keptstep.models.errors import NotFound
 from keptstep.models.events import EventKind
 from keptstep.models.points import reach
-from keptstep.models.records import Due, Settled, StepLease
+from keptstep.models.records import Bell, Due, Settled, StepLease
 from keptstep.models.states import StepStatus
 from keptstep.models.stores import engine, sql, sql_reads, sql_steps
 from keptstep.models.stores.artifact_rules import Intake
@@ -65,7 +65,7 @@ def _no_claim() -> None:
 
     def everything(connection: Any, *given: Any) -> Any:
         found = reads(connection, *given)
-        every = connection.execute(select(STEP.c.id)).scalars().all()
+        every = [Bell(*row) for row in connection.execute(select(STEP.c.id, STEP.c.tool))]
         return Due(tuple(every), found.tasks)
 
     vars(sql_reads)["due"] = everything
