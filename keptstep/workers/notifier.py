@@ -14,7 +14,7 @@ import socket
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from keptstep.config import Settings
 from keptstep.models.errors import BadInput
@@ -22,6 +22,7 @@ from keptstep.models.mint import new_id
 from keptstep.models.records import Notice
 from keptstep.workers.hooks import TIMEOUT, Hook, NotDelivered, hook_of
 from keptstep.workers.ticker import Ticker
+from keptstep.workflows.outbox import Outbox
 
 log = logging.getLogger(__name__)
 
@@ -31,24 +32,6 @@ _LONGEST = 3600.0  # seconds between two tries at most
 #: Tries of a notice: with these waits they fill a day.
 MOST_TRIES = 32
 _STALE = 7 * 86_400.0  # seconds after which nobody wants to be told for the first time
-
-
-class Outbox(Protocol):
-    """The notices of a store."""
-
-    def claim_notices(self, limit: int, lease: float) -> list[Notice]:
-        """Return up to ``limit`` notices that are due, oldest first, each given to the caller
-        for ``lease`` seconds, its attempts raised by one. Without one nothing is written."""
-        ...
-
-    def notice_sent(self, notice: Notice) -> None:
-        """Forget a notice, as long as the caller's claim is the last one."""
-        ...
-
-    def notice_failed(self, notice: Notice, delay: float | None) -> None:
-        """Make a notice due again after ``delay`` seconds, or give it up (``None``), as long
-        as the caller's claim is the last one."""
-        ...
 
 
 class Notifier:

@@ -23,7 +23,6 @@ from keptstep.models.records import (
     NewArtifact,
     NewStep,
     NewTask,
-    Notice,
     Ruling,
     Settled,
     Step,
@@ -31,10 +30,11 @@ from keptstep.models.records import (
     Task,
     TaskLease,
 )
+from keptstep.workflows.outbox import Outbox
 from keptstep.workflows.store_reads import StoreReads
 
 
-class TaskStore(StoreReads, Protocol):
+class TaskStore(StoreReads, Outbox, Protocol):
     """Tasks, steps, attempts, leases, events and the records of artifacts."""
 
     # -- tasks -------------------------------------------------------------------------------
@@ -228,19 +228,4 @@ class TaskStore(StoreReads, Protocol):
         ``only`` names the tasks, ``tools`` and ``workflows`` what the asking worker knows: what
         it cannot do must not stand in the way of what it can.
         """
-        ...
-
-    # -- what a person is to be told ---------------------------------------------------------
-    def claim_notices(self, limit: int, lease: float) -> list[Notice]:
-        """Return up to ``limit`` due notices, oldest first, each given to the caller for
-        ``lease`` seconds and its attempts one higher; without one nothing is written."""
-        ...
-
-    def notice_sent(self, notice: Notice) -> None:
-        """Forget a notice, as long as the caller's claim is the last one."""
-        ...
-
-    def notice_failed(self, notice: Notice, delay: float | None) -> None:
-        """Make a notice due again in ``delay`` seconds, or give it up with ``None``, as long as
-        the caller's claim is the last one."""
         ...
