@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from keptstep.models.decisions import Decision
@@ -42,7 +41,7 @@ from keptstep.models.stores import (
     sql_verdicts,
 )
 from keptstep.models.stores.committer import Committer, Tx
-from keptstep.models.stores.engine import reader_engine, told, writer_engine
+from keptstep.models.stores.engine import told, writer_engine
 from keptstep.models.stores.sql_reading import SqlReading
 
 if TYPE_CHECKING:
@@ -80,28 +79,15 @@ class SqlTaskStore(SqlReading):
     """Every verb of the ``TaskStore`` port, durable when it returns."""
 
     def __init__(self, database: Path, clock: Clock, busy_timeout: float, max_steps: int) -> None:
-        self._database = database
-        self._clock = clock
+        super().__init__(database, clock, busy_timeout)
         self._max_steps = max_steps
         self._committer = Committer(writer_engine(database, busy_timeout), database, clock)
-        self._readers: Engine = reader_engine(database, busy_timeout)
 
     def _write(self, verb: Callable[..., T], *given: Any) -> T:
         def work(tx: Tx) -> T:
             return verb(tx, *given)
 
         return self._committer.run(work)
-
-    def _read(self, query: Callable[..., T], *given: Any) -> T:
-        try:
-            with self._readers.connect() as connection:
-                return query(connection, *given)
-        except (DBAPIError, sqlite3.Error) as error:
-            raise told(error, self._database) from None
-
-    def now(self) -> float:
-        """Return the store's time in seconds."""
-        return self._clock.now()
 
     def close(self) -> None:
         """Commit what was asked for, then let go of the database."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sqlalchemy.exc import DBAPIError
 
 from keptstep.models.artifacts import ArtifactRef
 from keptstep.models.events import Event
 from keptstep.models.ids import ArtifactId, ConversationId, StepId, TaskId
 from keptstep.models.records import Attempt, Step, Task
 from keptstep.models.stores import sql_reads
+from keptstep.models.stores.engine import reader_engine, told
+
+if TYPE_CHECKING:
+    from keptstep.workflows.ports import Clock
 
 T = TypeVar("T")
 
@@ -17,9 +25,22 @@ T = TypeVar("T")
 class SqlReading:
     """See ``StoreReads`` for what each answers."""
 
+    def __init__(self, database: Path, clock: Clock, busy_timeout: float) -> None:
+        self._database = database
+        self._clock = clock
+        self._readers = reader_engine(database, busy_timeout)
+
     def _read(self, query: Callable[..., T], *given: Any) -> T:
         """Run a query on one committed snapshot."""
-        raise NotImplementedError
+        try:
+            with self._readers.connect() as connection:
+                return query(connection, *given)
+        except (DBAPIError, sqlite3.Error) as error:
+            raise told(error, self._database) from None
+
+    def now(self) -> float:
+        """Return the store's time in seconds."""
+        return self._clock.now()
 
     def task(self, task_id: TaskId) -> Task:
         """See ``TaskStore.task``."""
