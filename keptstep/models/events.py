@@ -43,8 +43,7 @@ class EventKind(StrEnum):
     LATE_RESULT = "late_result"  #: kept as evidence, never shown (D18)
 
 
-#: Of these a person is told at night.
-TELLING = frozenset(
+_TELLING = frozenset(
     {
         EventKind.STEP_UNCERTAIN,
         EventKind.STEP_FAILED,
@@ -56,7 +55,7 @@ TELLING = frozenset(
 
 def worth_telling(kind: EventKind, data: Mapping[str, Any]) -> bool:
     """Whether a person is told of an event; not of a task that failed with a step told of."""
-    return kind in TELLING and data.get("error") != "StepFailed"
+    return kind in _TELLING and data.get("error") != "StepFailed"
 
 
 @dataclass(frozen=True, slots=True)

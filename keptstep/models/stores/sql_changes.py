@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import bindparam, insert, select, update
 
 from keptstep.models.errors import BadInput, LeaseLost
-from keptstep.models.events import EventKind
+from keptstep.models.events import EventKind, worth_telling
 from keptstep.models.ids import StepId, TaskId
 from keptstep.models.records import Failure, Kept, NewArtifact
 from keptstep.models.states import TASK_UNFINISHED, TaskStatus
 from keptstep.models.stores.committer import Tx
 from keptstep.models.stores.prepared import Prepared, one_of
-from keptstep.models.stores.sql_notices import add_notices
+from keptstep.models.stores.sql_notices import add_notice
 from keptstep.models.stores.sql_rows import ARTIFACT, EVENT, HOLDER, SOURCE, STEP, TASK
 
 _NUMBERS = Prepared(
@@ -109,7 +109,9 @@ class Log:
             for place, (kind, step_id, token, data) in enumerate(self.lines)
         ]
         _ADD_EVENT.run_many(tx.connection, rows)
-        add_notices(tx, rows)
+        for place, (kind, step_id, _, data) in enumerate(self.lines):
+            if worth_telling(kind, data):
+                add_notice(tx, (self.task_id, first + place), step_id, kind, data)
         return int(newest)
 
 

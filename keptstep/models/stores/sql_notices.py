@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from keptstep.models.events import TELLING, worth_telling
+from keptstep.models.events import EventKind
 from keptstep.models.ids import StepId, TaskId, notice_id
 from keptstep.models.records import Notice
 from keptstep.models.stores.committer import Tx
@@ -18,12 +17,27 @@ from keptstep.models.stores.sql_rows import NOTICE, STEP, TASK
 KEPT = 30 * 86_400.0
 
 
-def add_notices(tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
-    """Add a notice for each event that a person is told of."""
-    for event in events:
-        data = json.loads(event["data"]) if event["kind"] in TELLING else {}
-        if worth_telling(event["kind"], data):
-            _add(tx, event, str(data.get("reason", "")))
+def add_notice(
+    tx: Tx,
+    event: tuple[TaskId, int],
+    step_id: StepId | None,
+    kind: EventKind,
+    data: Mapping[str, Any],
+) -> None:
+    """Add the notice of an event, which is named by its task and number."""
+    tx.connection.execute(delete(NOTICE).where(NOTICE.c.due_at < tx.now - KEPT))
+    tx.connection.execute(
+        insert(NOTICE).values(
+            id=notice_id(*event),
+            task_id=event[0],
+            step_id=step_id,
+            kind=kind,
+            reason=str(data.get("reason", "")),
+            at=tx.now,
+            due_at=tx.now,
+            attempts=0,
+        )
+    )
 
 
 def any_due(connection: Connection, now: float) -> bool:
@@ -60,22 +74,6 @@ def failed(tx: Tx, notice: Notice, delay: float | None) -> None:
     else:
         again = update(NOTICE).where(_mine(notice)).values(due_at=tx.now + delay)
         tx.connection.execute(again)
-
-
-def _add(tx: Tx, event: Mapping[str, Any], reason: str) -> None:
-    tx.connection.execute(delete(NOTICE).where(NOTICE.c.due_at < tx.now - KEPT))
-    tx.connection.execute(
-        insert(NOTICE).values(
-            id=notice_id(event["task_id"], event["seq"]),
-            task_id=event["task_id"],
-            step_id=event["step_id"],
-            kind=event["kind"],
-            reason=reason,
-            at=tx.now,
-            due_at=tx.now,
-            attempts=0,
-        )
-    )
 
 
 def _mine(notice: Notice) -> Any:
