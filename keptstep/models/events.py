@@ -43,6 +43,7 @@ class EventKind(StrEnum):
     LATE_RESULT = "late_result"  #: kept as evidence, never shown (D18)
 
 
+# Of these a person is told at night.
 _TELLING = frozenset(
     {
         EventKind.STEP_UNCERTAIN,

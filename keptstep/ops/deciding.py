@@ -15,7 +15,7 @@ from keptstep.ops.homes import Reading
 from keptstep.ops.standing import Known
 from keptstep.workers.liveness import proven_dead
 from keptstep.workflows.definition import REGISTRY
-from keptstep.workflows.kernel import resume_decision, verdict_wait
+from keptstep.workflows.kernel import resume_decision
 
 MOST = 20  #: lines of one kind that are shown
 NO_WORKER = "no worker runs on this home (on this host): keptstep worker, or keptstep resume"
@@ -68,12 +68,6 @@ class Facts:
         return resume_decision(
             step, self.now, holder_dead=self.dead(step.owner), payload_intact=self.intact(step)
         )
-
-    def verdict_wait(self, step: Step) -> float:
-        """Return the seconds until a verdict on an uncertain step may be given (D4)."""
-        last = next(reversed(self.store.attempts(step.id)), None)
-        dead = last is not None and self.dead(last.worker)
-        return verdict_wait(step, last, self.now, holder_dead=dead)
 
     def life(self, owner: WorkerId | None) -> str | None:
         """Return in words whether a lease's holder lives."""

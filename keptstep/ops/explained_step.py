@@ -16,6 +16,7 @@ from keptstep.ops.reasons import error_line
 from keptstep.ops.session import Session
 from keptstep.ops.standing import unknown_tool, unsettled
 from keptstep.ops.words import clock, distance, span
+from keptstep.workflows.verdicts import seconds_left
 
 _EFFECTS = {
     Effect.NONE: "none: it only reads and may be called again",
@@ -115,7 +116,7 @@ def _obstacles(facts: Facts, step: Step, task: Task) -> Iterator[str]:
 
 
 def _too_early(facts: Facts, step: Step) -> Iterator[str]:
-    left = facts.verdict_wait(step)
+    left = seconds_left(facts.store, step, facts.dead)
     if left > 0:
         yield f"its old worker may still be at it: no verdict for another {span(left)}"
 

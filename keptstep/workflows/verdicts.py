@@ -24,6 +24,14 @@ class Evidence:
     kept: ArtifactRef | None = None
 
 
+def seconds_left(store: TaskStore, step: Step, proven_dead: Callable[[WorkerId], bool]) -> float:
+    """Return the seconds until a verdict on an uncertain step may be given, 0 for now (D4)."""
+    attempts = store.attempts(step.id)
+    last = attempts[-1] if attempts else None
+    dead = last is not None and proven_dead(last.worker)
+    return verdict_wait(step, last, store.now(), holder_dead=dead)
+
+
 class Verdicts:
     """Settles uncertain steps of one home."""
 
@@ -38,13 +46,6 @@ class Verdicts:
         self._artifacts = artifacts
         self._new_id = new_id
         self._proven_dead = proven_dead
-
-    def wait(self, step: Step) -> float:
-        """Return the seconds until a verdict on an uncertain step may be given, 0 for now."""
-        attempts = self._store.attempts(step.id)
-        last = attempts[-1] if attempts else None
-        dead = last is not None and self._proven_dead(last.worker)
-        return verdict_wait(step, last, self._store.now(), holder_dead=dead)
 
     def settle(
         self,
@@ -64,7 +65,7 @@ class Verdicts:
             raise IllegalMove(
                 f"step {step.name} is {step.status}: only an uncertain step needs a verdict"
             )
-        left = self.wait(step)
+        left = seconds_left(self._store, step, self._proven_dead)
         if left > 0:
             raise VerdictTooEarly(
                 f"the worker that began step {step.name} may still be at it: no verdict before "
