@@ -81,7 +81,7 @@ def test_a_failed_task_ends_with_1_and_an_operator_sets_its_step_going_again(
     mended.touch()
     step = step_named(task, "fail")
     requeued = inside("retry", step[-8:], "--by", "me", "--why", "the file is there")
-    assert (requeued.code, "is ready again" in requeued.out) == (0, True)
+    assert (requeued.code, "is ready now" in requeued.out) == (0, True)
     assert inside("resume", task).out == "mended\n"
     (event,) = (
         event

@@ -68,7 +68,7 @@ def test_what_happened_is_done_and_the_evidence_is_its_result(
         str(tmp_path / "receipt.json"),
         *SIGNED,
     )
-    assert (ran.code, ran.out) == (0, f"step pay ({step.id.hex()[-8:]}) is done\n")
+    assert (ran.code, ran.out) == (0, f"step pay ({step.id.hex()[-8:]}) is done now\n")
     assert inside("read", step.id.hex()).out == '{"paid":7}'
     assert opened.store.task(step.task_id).status is TaskStatus.READY
     (event,) = [

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from keptstep.ops.deciders import ByOption, WhyOption
+from keptstep.ops.deciders import ByOption, WhyOption, confirm
 from keptstep.ops.session import Session, command
 
 
@@ -26,20 +26,12 @@ def retry(
     A dead letter gets fresh attempts. A failed task is reopened with it. Name and reason
     stand in the task's log.
     """
-    from keptstep.models.ids import short
-    from keptstep.ops.documents import step_document
     from keptstep.ops.finding import find_step
     from keptstep.ops.homes import reading
     from keptstep.ops.people import checked_person
-    from keptstep.ops.streams import write_json
 
     session.log()
     by, why = checked_person(by, why)
     with reading(session.settings) as home:
         found = home.store.requeue(find_step(home.store, step), by, why).step
-    if session.json:
-        write_json(step_document(found))
-        return
-    print(f"step {found.name} ({short(found.id)}) is {found.status} again")
-    task = short(found.task_id)
-    session.note(f"a running worker takes it, or go on here: {session.command('resume', task)}")
+    confirm(session, found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from keptstep.ops.deciders import ByOption, WhyOption
+from keptstep.ops.deciders import ByOption, WhyOption, confirm
 from keptstep.ops.session import Session, command
 
 if TYPE_CHECKING:
@@ -41,13 +41,10 @@ def settle(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Refused while the worker that began it may still be at it. Name and reason stand in the
     task's log. A worker goes on with the task at once.
     """
-    from keptstep.models.ids import short
     from keptstep.models.mint import new_id
-    from keptstep.ops.documents import step_document
     from keptstep.ops.finding import find_step
     from keptstep.ops.homes import reading
     from keptstep.ops.people import checked_person
-    from keptstep.ops.streams import write_json
     from keptstep.workers.liveness import proven_dead
     from keptstep.workflows.verdicts import Verdicts
 
@@ -61,12 +58,7 @@ def settle(  # noqa: PLR0913, PLR0917 - one parameter for each option
         )
         shown = None if evidence is None else _evidence(home, evidence)
         found = verdicts.settle(find_step(home.store, step), verdict, by, why, shown).step
-    if session.json:
-        write_json(step_document(found))
-        return
-    print(f"step {found.name} ({short(found.id)}) is {found.status}")
-    task = short(found.task_id)
-    session.note(f"a running worker goes on, or go on here: {session.command('resume', task)}")
+    confirm(session, found)
 
 
 def _verdict(happened: bool, did_not_happen: bool, abandon: bool, evidence: str | None) -> Verdict:
