@@ -25,17 +25,22 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def connection(database: Path) -> Iterator[sqlite3.Connection]:
-    """Return a plain connection, as a careless program would open it, over one small task."""
-    opened = sqlite3.connect(database, isolation_level=None)
-    opened.execute("INSERT INTO conversation(id, created_at) VALUES (?, 1)", (TALK,))
-    opened.execute(
+def put_task(connection: sqlite3.Connection) -> None:
+    """Insert a conversation with one ready task."""
+    connection.execute("INSERT INTO conversation(id, created_at) VALUES (?, 1)", (TALK,))
+    connection.execute(
         "INSERT INTO task(id, conversation_id, workflow, status, input_sha, token, attempts,"
         " max_attempts, due_at, last_seq, created_at)"
         " VALUES (?, ?, 'w', 'ready', ?, 0, 0, 3, 1, 0, 1)",
         (TASK, TALK, "a" * 64),
     )
+
+
+@pytest.fixture
+def connection(database: Path) -> Iterator[sqlite3.Connection]:
+    """Return a plain connection, as a careless program would open it, over one small task."""
+    opened = sqlite3.connect(database, isolation_level=None)
+    put_task(opened)
     opened.execute(
         "INSERT INTO step(id, task_id, position, name, tool, artifact_class, effect, status,"
         " input_sha, attempts, max_attempts, deadline, token, due_at)"
@@ -173,13 +178,7 @@ def test_a_home_of_the_first_schema_is_brought_up_to_date_with_its_log_and_its_g
     path = tmp_path / "keptstep.db"
     upgrade(path, 1.0, "0001")
     raw = sqlite3.connect(path, isolation_level=None)
-    raw.execute("INSERT INTO conversation(id, created_at) VALUES (?, 1)", (TALK,))
-    raw.execute(
-        "INSERT INTO task(id, conversation_id, workflow, status, input_sha, token, attempts,"
-        " max_attempts, due_at, last_seq, created_at)"
-        " VALUES (?, ?, 'w', 'ready', ?, 0, 0, 3, 1, 2, 1)",
-        (TASK, TALK, "a" * 64),
-    )
+    put_task(raw)
     for seq in (1, 2):
         raw.execute(
             "INSERT INTO event(task_id, seq, at, kind, data)"
