@@ -1,5 +1,7 @@
 """Tools with something the matter: what a crash test has to cope with."""
 
+import os
+import sys
 import threading
 import time
 
@@ -34,6 +36,18 @@ def sent_at_last(context: Context) -> str:
     if context.attempt == 1:
         raise NotSent
     return "sent"
+
+
+@tool(effect="none")
+def exits() -> str:
+    """End the process, as a fault in a library would."""
+    os._exit(9)
+
+
+@tool(effect="none")
+def asks() -> str:
+    """Read what there is to read."""
+    return sys.stdin.read()
 
 
 not_a_tool = 7

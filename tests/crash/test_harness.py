@@ -44,7 +44,25 @@ def test_a_process_that_comes_to_no_end_is_killed_and_told_of() -> None:
         CrashTest("tests.crash.odd:endless", seconds=2.0) as test,
         pytest.raises(DidNotEnd, match="within 2 s"),
     ):
+        test.die_at("show")
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"), [("endless", "within 2 s"), ("exits", "a process ended with 9")]
+)
+def test_a_tool_that_ends_its_process_or_never_ends_is_refused(tool: str, told: str) -> None:
+    with (
+        CrashTest(f"tests.crash.odd:{tool}", seconds=2.0) as test,
+        pytest.raises(BadInput, match=f"does not end well without any crash .*{told}"),
+    ):
         test.reaches()
+
+
+def test_a_tool_that_reads_its_input_takes_nothing_from_the_harness() -> None:
+    with CrashTest("tests.crash.odd:asks") as test:
+        trial = test.die_at("call.returned")
+        assert trial is not None
+        assert trial.ended == "done"
 
 
 def test_a_coroutine_is_counted_and_what_it_prints_harms_nothing() -> None:

@@ -10,7 +10,7 @@ recovery made of it are judged by the rules in ``CHECKED``; ``docs/guarantees.md
 """
 
 from keptstep.testing.crash.harness import CrashTest
-from keptstep.testing.crash.processes import DidNotEnd
+from keptstep.testing.crash.processes import DidNotEnd, Failed
 from keptstep.testing.crash.records import Boundary, Kind, Report, StepTrial, Subject, Trial
 from keptstep.testing.crash.rules import CHECKED, NOT_SEEN
 from keptstep.testing.crash.runs import crash_test, run_all
@@ -23,6 +23,7 @@ __all__ = [
     "Boundary",
     "CrashTest",
     "DidNotEnd",
+    "Failed",
     "Kind",
     "Report",
     "StepTrial",

@@ -26,6 +26,7 @@ from keptstep.models.states import TASK_FINISHED, TaskStatus
 from keptstep.testing.crash.records import Errand
 from keptstep.testing.crash.target import Target, count_calls, find, subject_of
 from keptstep.workflows.definition import Workflow, workflow
+from keptstep.workflows.failures import place_of
 from keptstep.workflows.handle import Handle
 from keptstep.workflows.kernel import verdict_needed
 from keptstep.workflows.run import Run
@@ -137,6 +138,7 @@ def main(target: str, given: str, calls: str) -> None:
             say({"pid": pid})
             continue
         os.close(answers)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # the errands are not for the tool
         _do_and_end(errand, found, inputs)
 
 
@@ -153,8 +155,10 @@ def _do_and_end(errand: Errand, found: Target, given: dict[str, Any]) -> None:
     try:
         do(errand, found, given)
         code = 0
+    except KeptstepError as error:
+        Path(errand.failed).write_text(str(error))
     except BaseException as error:
-        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        Path(errand.failed).write_text(f"{type(error).__name__} {place_of(error)}")
     os._exit(code)  # as a crash would: nothing is given back, nothing is waited for
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from keptstep.models.errors import BadInput, KeptstepError
+from keptstep.models.errors import BadInput
 from keptstep.models.points import POINTS
 from keptstep.models.states import StepStatus, TaskStatus
 from keptstep.testing.crash import syscalls
-from keptstep.testing.crash.processes import KILLED, Child, Nursery
+from keptstep.testing.crash.processes import KILLED, Child, DidNotEnd, Failed, Nursery
 from keptstep.testing.crash.records import Boundary, Errand, Kind, Seen, Subject, Trial
 from keptstep.testing.crash.rules import judge_home, judge_steps
 from keptstep.testing.crash.seen import look, read_calls
@@ -95,7 +95,10 @@ class CrashTest:
         ``BadInput`` when that run does not end well: its crashes would prove nothing.
         """
         home, reached = self._new_home(), self._new_path("points")
-        self._run(Errand(str(home), points=str(reached)))
+        try:
+            self._run(Errand(str(home), points=str(reached)))
+        except (DidNotEnd, Failed) as error:
+            raise self._not_well(str(error)) from None
         self._must_be_done(look(home))
         counts = Counter(reached.read_text().split())
         boundaries: list[Boundary] = []
@@ -190,7 +193,7 @@ class CrashTest:
     def _run(
         self, errand: Errand, log: Path | None = None, aim: syscalls.Aim | None = None
     ) -> int | None:
-        """Run a process to its end and return its exit code; raises if it failed by itself."""
+        """Run a process to its end and return its exit code; raises ``Failed``."""
         if log is None:
             ended = self._start(errand).wait(self._seconds)
         else:
@@ -201,7 +204,7 @@ class CrashTest:
                 gate.open()
                 ended = child.wait(self._seconds)
         if ended not in (0, KILLED):
-            raise KeptstepError(f"a process of the crash test failed: {self._nursery.said}")
+            raise Failed(f"a process ended with {ended}: {self._nursery.reason}")
         return ended
 
     def _start(self, errand: Errand) -> Child:
@@ -225,9 +228,11 @@ class CrashTest:
             return
         open_ones = (s for s in seen.steps.values() if s.status is not StepStatus.DONE)
         told = ", ".join(f"{step.name} is {step.status}" for step in open_ones)
-        raise BadInput(
-            f"{self.subject.target} does not end well without any crash ({told or seen.status}): "
-            "mend that first"
+        raise self._not_well(told or str(seen.status))
+
+    def _not_well(self, told: str) -> BadInput:
+        return BadInput(
+            f"{self.subject.target} does not end well without any crash ({told}): mend that first"
         )
 
 

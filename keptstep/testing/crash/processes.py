@@ -27,6 +27,10 @@ class DidNotEnd(KeptstepError):
     """A process of a crash test did not come to its end in the time given."""
 
 
+class Failed(KeptstepError):
+    """A process of a crash test ended by itself, and not well."""
+
+
 class Nursery:
     """Starts processes on one target; each is a fork of one that has loaded its module.
 
@@ -43,11 +47,11 @@ class Nursery:
         fresh: bool = False,
     ) -> None:
         self.calls = folder / "calls"
+        self._failed = folder / "failed"
         self._log = folder / "log"
         self._command = [sys.executable, "-m", "keptstep.testing.crash.child", target]
         self._command += [json.dumps(dict(inputs)), str(self.calls)]
         self._env = {**os.environ, **(env or {})}
-        self._fresh = fresh
         self._running: set[int] = set()
         self._mother = self._spawn()
         try:
@@ -61,6 +65,7 @@ class Nursery:
 
     def start(self, errand: Errand) -> Child:
         """Start an errand in a process of its own."""
+        errand = replace(errand, failed=str(self._failed))
         if self.subject.forks:
             self._tell(self._mother, asdict(errand))
             return Child(self, self._mother, self._answer(self._mother, _LOAD)["pid"], forked=True)
@@ -86,11 +91,9 @@ class Nursery:
         self._end(self._mother)
 
     @property
-    def said(self) -> str:
-        """The last lines the processes wrote to stderr."""
-        if not self._log.exists():
-            return ""
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-10:])
+    def reason(self) -> str:
+        """Why the process that failed last did so, in words without payload."""
+        return self._failed.read_text() if self._failed.exists() else "it gave no reason"
 
     def began(self, pid: int) -> None:
         """Remember a process that has to be gone when the test is over."""
@@ -112,6 +115,8 @@ class Nursery:
             os.kill(child.pid, signal.SIGKILL)
             if child.forked:
                 self._answer(child.process, _LOAD)
+            else:
+                child.process.wait()
             self._running.discard(child.pid)
             raise DidNotEnd(f"it did not come to an end within {seconds:.0f} s") from None
         if code is not None:
@@ -140,7 +145,7 @@ class Nursery:
             raise DidNotEnd(f"a process gave no answer within {seconds:.0f} s")
         line = process.stdout.readline()
         if not line:
-            raise KeptstepError(f"a process of the crash test ended by itself: {self.said}")
+            raise Failed("a process of the crash test ended before its work began")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

@@ -39,6 +39,7 @@ class Errand:
     """What one process is to do on one home."""
 
     home: str
+    failed: str = ""  #: the file for the reason, if it cannot be done
     prepare: bool = False  #: only make the home
     points: str = ""  #: the file that each point reached is appended to
     kill: str = ""  #: the point to die at

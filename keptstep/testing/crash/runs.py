@@ -9,7 +9,7 @@ from typing import Any
 from keptstep.models.points import POINTS
 from keptstep.testing.crash import syscalls
 from keptstep.testing.crash.harness import CrashTest
-from keptstep.testing.crash.processes import DidNotEnd
+from keptstep.testing.crash.processes import DidNotEnd, Failed
 from keptstep.testing.crash.records import Boundary, Kind, Report, Trial
 
 
@@ -64,8 +64,8 @@ def run_all(
 
 
 def _ending(boundary: Boundary, trial: Callable[[], Trial | None]) -> Trial | None:
-    """Return the trial; a recovery that comes to no end breaks a promise like any other."""
+    """Return the trial; a recovery that comes to no good end breaks a promise like any other."""
     try:
         return trial()
-    except DidNotEnd as error:
+    except (DidNotEnd, Failed) as error:
         return Trial(boundary, (), "running", (f"after it, {error}",))
