@@ -50,6 +50,7 @@ def test_killed_in_each_of_its_system_calls_every_rule_holds(test_of: CrashTest)
 
 
 @pytest.mark.chaos
+@pytest.mark.timeout(1800)
 def test_killed_in_each_system_call_of_a_job_every_rule_holds() -> None:
     report = crash_test("tests.crash.job:job", {"act": True}, points=(), calls=None)
     assert report.broken == ()
