@@ -47,23 +47,33 @@ def do(errand: Errand, found: Target, inputs: dict[str, Any]) -> None:
     """Do an errand to its end, if this process lives to see it."""
     if errand.points:
         points.listen(_listener(errand))
-    given = {"sweep": 0.1, "workers": 2, "lease": errand.lease} | errand.settings
-    settings = Settings.load(errand.home, {}, **given)
-    app = App.open(settings=settings)
+    app = App.open(settings=_settings(errand))
     if errand.prepare:
         app.close()
         return
-    app.start()
     if errand.gate:
+        # What a worker does at its start is not the step's: its calls would be counted before.
+        app.start()
         _wait_for_tracer(errand.gate)
     if isinstance(found, Workflow):
         handle = app.submit(found, key=_KEY, **inputs)
     else:
         handle = app.submit(alone, key=_KEY, tool=found.name, given=inputs)
+    app.start()
     while _goes_on(app, handle):
         time.sleep(0.01)
-    if errand.pause:
-        app.close()  # what it does late is to be seen: its calls come to their end
+    if errand.points:
+        # Other threads are still at what follows the commit, and a late call at its end: every
+        # point they are on their way to is to be reached.
+        app.close()
+
+
+def _settings(errand: Errand) -> Settings:
+    # One that is to die sweeps at its start only, so that each step is rung for once, at a
+    # moment that does not depend on how busy the machine is.
+    sweep = 5.0 if errand.points else 0.1
+    given = {"sweep": sweep, "workers": 2, "lease": errand.lease} | errand.settings
+    return Settings.load(errand.home, {}, **given)
 
 
 def _goes_on(app: App, handle: Handle) -> bool:
