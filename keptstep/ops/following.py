@@ -67,14 +67,19 @@ class Following:
     def _look(self, one: Followed) -> None:
         if self._news(one):
             one.quiet = 0
-            one.task = self._store.task(one.task.id)
-            one.over = _over(one.task)
+            self._read(one)
             return
         one.quiet += 1
         if one.quiet % _QUIET == 0:
-            one.task = self._store.task(one.task.id)
+            self._read(one)
             one.standstill = self._standstill(one.task, self._store.unfinished(one.task.id))
-            one.over = one.standstill is not None or _over(one.task)
+            one.over = one.over or one.standstill is not None
+
+    def _read(self, one: Followed) -> None:
+        one.task = self._store.task(one.task.id)
+        one.over = _over(one.task)
+        if one.over:
+            self._news(one)  # its end may have come after the last look at its events
 
     def _news(self, one: Followed) -> bool:
         """Tell what happened since the last look; whether anything did."""
